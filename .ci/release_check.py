@@ -5,19 +5,24 @@
 First it refuses what must not be released: a tree with changes, a version that exists, distributions with different
 versions, a changelog without this version or with fragments that nobody moved into it. Then it builds everything that a
 release holds and installs it in empty environments: wheels for all platforms, a wheelhouse (this machine's wheels with
-all dependencies, for `pip install --no-index --find-links`), the static wmediumd, the site, and the box. Each step
-prints a verdict.
+all dependencies, for `pip install --no-index --find-links`), the static wmediumd, the site, and the box. The summary
+has each step's verdict and time, and a line for everything that this machine could not test.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +31,11 @@ NO_CHANGES = "No significant changes."
 """What towncrier writes when there is no fragment."""
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
 EMPTY = ROOT / "build" / "release-check"
+MININET_WIFI = ROOT / "vm" / "mininet-wifi.txt"
+"""The addresses that the box needs."""
+left_out: Callable[[str], tuple[str, ...]] = runpy.run_path(
+    str(Path(__file__).with_name("nightly.py")), run_name="nightly"
+)["left_out"]
 PRODUCTS = ("pacelab", "pacelab[figures]", "pacelab[labs]", "pacelab[controller]", "pacelab[grading]")
 
 
@@ -39,11 +49,58 @@ def main(names: list[str]) -> int:
         print(f"release-check: {reason}", file=sys.stderr)
     if reasons:
         return 2
-    verdicts = {name: STEPS[name]() for name in names or STEPS}
+    outcomes = {name: run_step(STEPS[name]) for name in names or STEPS}
     print("\nrelease-check")
-    for name, verdict in verdicts.items():
-        print(f"  {name:12} {verdict}")
-    return 1 if "failed" in verdicts.values() else 0
+    for name, outcome in outcomes.items():
+        print(f"  {name:12} {outcome.verdict:8} {outcome.seconds:6.0f} s")
+    for name, outcome in outcomes.items():
+        for reason in outcome.untested:
+            print(f"  {name}: untested here: {reason}")
+    return 1 if any(outcome.verdict == "failed" for outcome in outcomes.values()) else 0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a step ended: passed, failed, or not run; and what this machine could not test."""
+
+    verdict: str = "not run"
+    seconds: float = 0.0
+    untested: list[str] = field(default_factory=list)
+
+    def run(self, *commands: list[str | Path]) -> bool:
+        """Run commands, with their output on the terminal, until one fails; whether all passed."""
+        for command in commands:
+            print(f"\n== {' '.join(map(str, command))}", flush=True)
+            said = []
+            environment = {**os.environ, "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -rs"}
+            with subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            ) as process:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    said.append(line)
+                    print(line, end="", flush=True)
+            self.untested += left_out("".join(said))
+            if process.returncode:
+                self.verdict = "failed"
+                return False
+            self.verdict = "passed"
+        return True
+
+
+def run_step(step: Callable[[Outcome], None]) -> Outcome:
+    """Run a step, and measure its time."""
+    outcome, began = Outcome(), time.monotonic()
+    step(outcome)
+    outcome.seconds = time.monotonic() - began
+    return outcome
 
 
 def refusals() -> Iterator[str]:
@@ -97,68 +154,80 @@ def git(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def make(*targets: str) -> Callable[[], str]:
-    """A step that calls make."""
-    return lambda: run(["make", "--no-print-directory", *targets])
+def make(target: str) -> list[str | Path]:
+    """The command that makes this target."""
+    return ["make", "--no-print-directory", target]
 
 
-def run(command: list[str | Path], **settings: str) -> str:
-    """Run a command with its output on the terminal; return "passed" or "failed"."""
-    print(f"\n== {' '.join(map(str, command))}", flush=True)
-    ended = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env={**os.environ, **settings}, check=False)
-    return "failed" if ended.returncode else "passed"
-
-
-def wheelhouse() -> str:
+def wheelhouse(outcome: Outcome) -> None:
     """Wheels of this machine with all dependencies, and each product installed from them in an empty environment."""
-    if (made := run(["make", "--no-print-directory", "wheel"])) == "failed":
-        return made
     shutil.rmtree(WHEELHOUSE, ignore_errors=True)
     pip: list[str | Path] = [sys.executable, "-m", "pip"]
     download = [*pip, "download", "-q", "--only-binary=:all:", "--find-links", "dist", "-d", WHEELHOUSE, *PRODUCTS]
-    if (got := run(download)) == "failed":
-        return got
+    if not outcome.run(make("wheel"), download):
+        return
     for product in PRODUCTS:
         shutil.rmtree(EMPTY, ignore_errors=True)
         python = EMPTY / "bin" / "python"
-        for command in (
+        if not outcome.run(
             [sys.executable, "-m", "venv", EMPTY],
             [python, "-m", "pip", "install", "-q", "--no-index", "--find-links", WHEELHOUSE, product],
             [EMPTY / "bin" / "pacelab", "run", "chain", "--seconds", "2", "--quiet", "--out", EMPTY / "run"],
         ):
-            if run(command) == "failed":
-                return "failed"
-    return "passed"
+            return
 
 
-def wmediumd() -> str:
+def wheels(outcome: Outcome) -> None:
+    """Wheels for all platforms."""
+    outcome.run(make("wheels-test"))
+    outcome.untested.append("the engines for macOS and Windows: their files are checked, but no such machine runs them")
+
+
+def wmediumd(outcome: Outcome) -> None:
     """The static program, which starts where there is nothing but the kernel: in an empty root folder."""
-    if (made := run(["make", "--no-print-directory", "wmediumd"])) == "failed":
-        return made
+    if not outcome.run(make("wmediumd")):
+        return
     shutil.rmtree(EMPTY, ignore_errors=True)
     EMPTY.mkdir(parents=True)
     shutil.copy(ROOT / "dist" / "wmediumd", EMPTY)
+    if os.geteuid() == 0:
+        outcome.run(["chroot", EMPTY, "/wmediumd", "-V"])
+    else:
+        outcome.untested.append("wmediumd in an empty root folder needs root (sudo make release-check)")
+        outcome.run([EMPTY / "wmediumd", "-V"])
+
+
+def site(outcome: Outcome) -> None:
+    """The web site with the labs in the browser."""
+    outcome.run(make("test-site"))
+
+
+def box(outcome: Outcome) -> None:
+    """The packed virtual machine, without Mininet-WiFi if its sources are out of reach."""
     if os.geteuid() != 0:
-        return run([EMPTY / "wmediumd", "-V"])
-    command: list[str | Path] = ["chroot", EMPTY, "/wmediumd", "-V"]
-    return run(command)
+        outcome.untested.append("the box: vm/pack needs root (sudo make release-check)")
+    elif not shutil.which("qemu-system-x86_64"):
+        outcome.untested.append("the box: apt-get install qemu-system-x86 qemu-utils")
+    elif reason := out_of_reach(*re.findall(r"https://\S+", MININET_WIFI.read_text("utf-8"))):
+        outcome.run([ROOT / "vm" / "pack", "--offline"])
+        outcome.untested.append(f"the box with Mininet-WiFi, which needs the internet: {reason}")
+    else:
+        outcome.run([ROOT / "vm" / "pack"])
 
 
-def box() -> str:
-    """The packed virtual machine."""
-    if os.geteuid() != 0:
-        return "not run here: vm/pack needs root (sudo make release-check)"
-    if not shutil.which("qemu-system-x86_64"):
-        return "not run here: apt-get install qemu-system-x86 qemu-utils"
-    return run([ROOT / "vm" / "pack"])
+def out_of_reach(*addresses: str) -> str:
+    """Why one of these addresses does not answer, or an empty text."""
+    for address in addresses:
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=30):
+                pass
+        except (urllib.error.URLError, OSError) as error:
+            return f"{address}: {error}"
+    return ""
 
 
-STEPS: dict[str, Callable[[], str]] = {
-    "wheelhouse": wheelhouse,
-    "wheels": make("wheels-test"),
-    "wmediumd": wmediumd,
-    "site": make("test-site"),
-    "box": box,
+STEPS: dict[str, Callable[[Outcome], None]] = {
+    step.__name__: step for step in (wheelhouse, wheels, wmediumd, site, box)
 }
 """In the order in which they run: first those that find most."""
 

@@ -36,9 +36,10 @@ sys.modules.setdefault("rfc3987_syntax", None)
 import jupytext  # noqa: E402
 import nbformat  # noqa: E402
 
+from pacelab_labs.fold import FOLD, FOLD_END  # noqa: E402
+
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
 INSTRUCTOR, EXERCISE, TODO, AFTER = "instructor", "exercise", "todo", "after"
-FOLD, FOLD_END = "<details><summary>Open this after you have tried</summary>\n\n", "\n\n</details>"
 CHECK = "lab.check("
 CREDIT_LINE = "\nlab.for_credit()  # hints, but no solutions"
 LONGEST_CELL = 15

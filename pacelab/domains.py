@@ -176,6 +176,8 @@ class Choice(_Annotation):
     """The names that have no unit."""
     unlisted: tuple[str, ...] = ()
     """Valid names that messages leave out."""
+    absent: tuple[tuple[str, str], ...] = ()
+    """Names that one might expect, each with the reason why they are not valid."""
 
     @classmethod
     def of(cls, *names: str) -> Choice:
@@ -194,12 +196,17 @@ class Choice(_Annotation):
 
     def _hint(self, text: str) -> str:
         """The end of a message about a value in another unit, such as a rate in bit/s."""
+        reason = dict(self.absent).get(text)
+        if reason:
+            return f": {reason}"
         meant = [name for name, known in self.values.items() if self.unit and text == str(known)]
         return f"; the unit is{self.unit}, so write {meant[0]}" if meant else ""
 
     def check(self, value: Any) -> None:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):
             # as on the command line, where rates are Mbit/s; or of another type, as 2e6
+            if str(value) in dict(self.absent):
+                raise _refusal(value, self.allowed, hint=self._hint(str(value)))
             meant = [name for name, known in self.values.items() if name == str(value) or known == value]
             here = f"; {meant[0]} is written {self.values[meant[0]]!r} here" if meant else ""
             if not meant and not all(isinstance(known, str) for known in self.values.values()):

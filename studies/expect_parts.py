@@ -10,11 +10,12 @@ ACKs (100 ms) to it.
 
 from __future__ import annotations
 
-import csv
 import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from stored_rows import Row, StoredRows
 
 import pacelab
 from pacelab.results.metrics import estimate
@@ -23,8 +24,8 @@ from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
-ROWS = Path(__file__).with_suffix(".csv")
-COLUMNS = ("case", "routing", "scheme", "seed", "goodput_bps", "jain")
+KEYS, VALUES = ("case", "routing", "scheme", "seed"), ("goodput_bps", "jain")
+ROWS = StoredRows(Path(__file__).with_suffix(".csv"), KEYS, VALUES)
 SEEDS = (101, 102, 103)
 SECONDS, WARMUP_S = 30.0, 2.0
 CASES: dict[str, tuple[str, dict[str, Any], str | None]] = {
@@ -74,27 +75,7 @@ SCHEMES = {
 }
 
 
-def read() -> list[dict[str, str]]:
-    """The existing rows."""
-    return list(csv.DictReader(ROWS.read_text("utf-8").splitlines())) if ROWS.exists() else []
-
-
-def fill() -> None:
-    """Run the missing rows, one line per run."""
-    done = {(row["case"], row["routing"], row["scheme"], row["seed"]) for row in read()}
-    begun = ROWS.exists()
-    with ROWS.open("a", encoding="utf-8") as file:
-        rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not begun:
-            rows.writeheader()
-        for routing, case, scheme, seed in product(("static", "aodv"), CASES, SCHEMES, SEEDS):
-            if (case, routing, scheme, str(seed)) not in done:
-                row = {"case": case, "routing": routing, "scheme": scheme, "seed": seed}
-                rows.writerow(row | measure(case, routing=routing, scheme=scheme, seed=seed))
-                file.flush()
-
-
-def measure(case: str, *, routing: str, scheme: str, seed: int) -> dict[str, str]:
+def measure(case: str, routing: str, scheme: str, seed: int) -> dict[str, str]:
     """One run."""
     topology, options, direction = CASES[case]
     experiment = pacelab.Experiment(
@@ -111,7 +92,7 @@ def measure(case: str, *, routing: str, scheme: str, seed: int) -> dict[str, str
     return {"goodput_bps": f"{totals['goodput_bps']:.0f}", "jain": f"{totals['jain'] or 0:.6f}"}
 
 
-def table(rows: list[dict[str, str]]) -> str:
+def table(rows: list[Row]) -> str:
     """Mean goodput in kbit/s, and Jain's index where there is more than one flow."""
     lines = [f"| case | {' | '.join(SCHEMES)} |", "|---" * (1 + len(SCHEMES)) + "|"]
     for routing, case in product(("static", "aodv"), CASES):
@@ -127,6 +108,12 @@ def table(rows: list[dict[str, str]]) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--table"]:
-        print(table(read()))
+        print(table(ROWS.read()))
     else:
-        fill()
+        ROWS.add_missing(
+            (
+                (case, routing, scheme, seed)
+                for routing, case, scheme, seed in product(("static", "aodv"), CASES, SCHEMES, SEEDS)
+            ),
+            measure,
+        )

@@ -22,19 +22,18 @@ The table reports the number of cases that meet each prediction, and the round t
 
 from __future__ import annotations
 
-import csv
 import sys
 from itertools import product
 from pathlib import Path
-from statistics import mean
 from typing import Any
+
+from stored_rows import StoredRows, totals_of
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
 
-ROWS = Path(__file__).with_suffix(".csv")
-COLUMNS = ("scene", "cc", "scheme", "seed", "goodput_bps", "jain", "rtt_s", "dropped_pkts")
-KEY = COLUMNS[:4]
+KEYS, VALUES = ("scene", "cc", "scheme", "seed"), ("goodput_bps", "jain", "rtt_s", "dropped_pkts")
+ROWS = StoredRows(Path(__file__).with_suffix(".csv"), KEYS, VALUES)
 SEEDS = range(101, 106)
 CONTROLS = ("newreno", "cubic", "vegas", "bbr")
 SCENES: dict[str, dict[str, Any]] = {
@@ -55,54 +54,20 @@ COMMON: dict[str, Any] = {
 }
 THIRD = 2 / 3
 
-Means = dict[tuple[str, str, str], dict[str, float]]
+Means = dict[tuple[str, ...], dict[str, float]]
 
 
 def main() -> None:
     """Run or print (see the module's docstring)."""
     if "--table" in sys.argv[1:]:
-        print(table(means()))
-        return
-    done = {tuple(row[name] for name in KEY) for row in rows()} if ROWS.exists() else set()
-    with ROWS.open("a", newline="") as lines:
-        writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
-        if not done:
-            writer.writeheader()
-        for scene, cc, scheme, seed in product(SCENES, CONTROLS, SCHEMES, SEEDS):
-            if (scene, cc, scheme, str(seed)) not in done:
-                writer.writerow(measure(scene, cc, scheme, seed))
-                lines.flush()
+        print(table(ROWS.means()))
+    else:
+        ROWS.add_missing(product(SCENES, CONTROLS, SCHEMES, SEEDS), measure)
 
 
-def measure(scene: str, cc: str, scheme: str, seed: int) -> dict[str, Any]:
+def measure(scene: str, cc: str, scheme: str, seed: int) -> dict[str, object]:
     """One run."""
-    result = run(Experiment(**SCENES[scene], **COMMON, scheme=scheme, cc=cc, seed=seed)).run
-    totals = result["totals"]
-    trips = [flow["rtt_mean_s"] for flow in result["flows"] if flow["rtt_mean_s"] is not None]
-    return {
-        **{"scene": scene, "cc": cc, "scheme": scheme, "seed": seed},
-        "goodput_bps": round(totals["goodput_bps"]),
-        "jain": round(totals["jain"] or 0.0, 4),
-        "rtt_s": round(mean(trips), 4) if trips else "",
-        "dropped_pkts": totals["dropped_pkts"],
-    }
-
-
-def rows() -> list[dict[str, str]]:
-    """All stored runs."""
-    with ROWS.open() as lines:
-        return list(csv.DictReader(lines))
-
-
-def means() -> Means:
-    """Means over the seeds, by scene, sender and scheme."""
-    runs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for row in rows():
-        runs.setdefault((row["scene"], row["cc"], row["scheme"]), []).append(row)
-    return {
-        key: {name: mean(float(row[name]) for row in found if row[name]) for name in COLUMNS[4:]}
-        for key, found in runs.items()
-    }
+    return totals_of(run(Experiment(**SCENES[scene], **COMMON, scheme=scheme, cc=cc, seed=seed)).run)
 
 
 def table(found: Means) -> str:

@@ -22,19 +22,18 @@ A target is met if it is met in every scene with every sender. The number of the
 
 from __future__ import annotations
 
-import csv
 import sys
 from itertools import product
 from pathlib import Path
-from statistics import mean
 from typing import Any
+
+from stored_rows import StoredRows, totals_of
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
 
-ROWS = Path(__file__).with_suffix(".csv")
-COLUMNS = ("scene", "cc", "way", "seed", "goodput_bps", "jain", "rtt_s", "dropped_pkts")
-KEY = COLUMNS[:4]
+KEYS, VALUES = ("scene", "cc", "way", "seed"), ("goodput_bps", "jain", "rtt_s", "dropped_pkts")
+ROWS = StoredRows(Path(__file__).with_suffix(".csv"), KEYS, VALUES)
 SEEDS = range(101, 106)
 CONTROLS = ("newreno", "cubic", "vegas")
 SCENES: dict[str, dict[str, Any]] = {
@@ -50,51 +49,21 @@ COMMON: dict[str, Any] = {"direction": "down", "window_pkts": 256, "duration_s":
 BASES = {"tcp-gap+codel": "tcp-gap", "tcp-gap-eval+codel": "tcp-gap-eval"}
 LEAST_SHARE, MOST_DELAY = 0.95, 1.5
 
-Means = dict[tuple[str, str, str], dict[str, float]]
+Means = dict[tuple[str, ...], dict[str, float]]
 
 
 def main() -> None:
     """Run or print (see the module's docstring)."""
     if "--table" in sys.argv[1:]:
-        print("\n\n".join(table(means(), way) for way in BASES))
-        return
-    done = {tuple(row[name] for name in KEY) for row in rows()} if ROWS.exists() else set()
-    with ROWS.open("a", newline="") as lines:
-        writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
-        if not done:
-            writer.writeheader()
-        for scene, cc, way, seed in product(SCENES, CONTROLS, WAYS, SEEDS):
-            if (scene, cc, way, str(seed)) not in done:
-                writer.writerow(measure(scene, cc, way, seed))
-                lines.flush()
+        means = ROWS.means()
+        print("\n\n".join(table(means, way) for way in BASES))
+    else:
+        ROWS.add_missing(product(SCENES, CONTROLS, WAYS, SEEDS), measure)
 
 
-def measure(scene: str, cc: str, way: str, seed: int) -> dict[str, Any]:
+def measure(scene: str, cc: str, way: str, seed: int) -> dict[str, object]:
     """One run."""
-    result = run(Experiment(**SCENES[scene], **WAYS[way], **COMMON, cc=cc, seed=seed)).run
-    totals, trips = result["totals"], [flow["rtt_mean_s"] for flow in result["flows"]]
-    known = [trip for trip in trips if trip is not None]
-    return {
-        **{"scene": scene, "cc": cc, "way": way, "seed": seed},
-        "goodput_bps": round(totals["goodput_bps"]),
-        "jain": round(totals["jain"] or 0.0, 4),
-        "rtt_s": round(mean(known), 4),
-        "dropped_pkts": totals["dropped_pkts"],
-    }
-
-
-def rows() -> list[dict[str, str]]:
-    """All stored runs."""
-    with ROWS.open() as lines:
-        return list(csv.DictReader(lines))
-
-
-def means() -> Means:
-    """Means over the seeds, by scene, sender and scheme."""
-    runs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for row in rows():
-        runs.setdefault((row["scene"], row["cc"], row["way"]), []).append(row)
-    return {key: {name: mean(float(row[name]) for row in found) for name in COLUMNS[4:]} for key, found in runs.items()}
+    return totals_of(run(Experiment(**SCENES[scene], **WAYS[way], **COMMON, cc=cc, seed=seed)).run)
 
 
 def table(found: Means, way: str) -> str:

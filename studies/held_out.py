@@ -16,17 +16,18 @@ The scheme holds what it claims if no case loses goodput, most beat, and every c
 from __future__ import annotations
 
 import argparse
-import csv
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from stored_rows import StoredRows
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
 
-ROWS = Path(__file__).with_suffix(".csv")
-COLUMNS = ("case", "routing", "scheme", "seed", "goodput_bps", "jain")
+KEYS, VALUES = ("case", "routing", "scheme", "seed"), ("goodput_bps", "jain")
+ROWS = StoredRows(Path(__file__).with_suffix(".csv"), KEYS, VALUES)
 LOPSIDED = str(Path(__file__).parent / "lopsided.py")
 SEEDS = range(1001, 1009)
 SECONDS, WARMUP_S = 30.0, 2.0
@@ -43,7 +44,7 @@ CASES: tuple[tuple[str, dict[str, Any], str | None], ...] = (
 )
 """Topology, its options, direction."""
 
-Row = dict[str, Any]
+Run = dict[str, Any]
 
 
 def name_of(topology: str, options: dict[str, Any], direction: str | None) -> str:
@@ -52,9 +53,12 @@ def name_of(topology: str, options: dict[str, Any], direction: str | None) -> st
     return " ".join(filter(None, (Path(topology).stem, shown, direction)))
 
 
-def measure(case: tuple[str, dict[str, Any], str | None], *, routing: str, scheme: str, seed: int) -> Row:
-    """One run."""
-    topology, options, direction = case
+BY_NAME = {name_of(*case): case for case in CASES}
+
+
+def measure(name: str, routing: str, scheme: str, seed: int) -> dict[str, object]:
+    """One run of the case with this name."""
+    topology, options, direction = BY_NAME[name]
     experiment = Experiment(
         topology=topology,
         topology_options=options,
@@ -66,34 +70,18 @@ def measure(case: tuple[str, dict[str, Any], str | None], *, routing: str, schem
         warmup_s=WARMUP_S,
     )
     totals = run(experiment).run["totals"]
-    place = {"case": name_of(*case), "routing": routing, "scheme": scheme, "seed": seed}
-    return place | {"goodput_bps": round(totals["goodput_bps"]), "jain": round(totals["jain"] or 0.0, 6)}
+    return {"goodput_bps": round(totals["goodput_bps"]), "jain": round(totals["jain"] or 0.0, 6)}
 
 
-def fill() -> None:
-    """Run the missing rows, one line per run."""
-    done = {tuple(str(row[name]) for name in COLUMNS[:4]) for row in read()}
-    begun = ROWS.exists()
-    with ROWS.open("a", encoding="utf-8") as file:
-        rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not begun:
-            rows.writeheader()
-        for case, routing, scheme, seed in product(CASES, ROUTINGS, SCHEMES, SEEDS):
-            if (name_of(*case), routing, scheme, str(seed)) not in done:
-                rows.writerow(measure(case, routing=routing, scheme=scheme, seed=seed))
-                file.flush()
-
-
-def read() -> list[Row]:
-    """The existing rows."""
-    found = csv.DictReader(ROWS.read_text("utf-8").splitlines()) if ROWS.exists() else ()
+def read() -> list[Run]:
+    """The stored runs, with their numbers."""
     return [
         row | {"seed": int(row["seed"]), "goodput_bps": float(row["goodput_bps"]), "jain": float(row["jain"])}
-        for row in found
+        for row in ROWS.read()
     ]
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Run]) -> str:
     """Goodput in kbit/s and Jain's index of all schemes, and the verdicts."""
     lines = [
         f"| case | routes | {' | '.join(SCHEMES)} | goodput | fairness |",
@@ -117,14 +105,14 @@ def _half(values: list[float]) -> tuple[float, float]:
     return value.mean, value.half_width or 0.0
 
 
-def _shown(rows: list[Row]) -> str:
+def _shown(rows: list[Run]) -> str:
     mean, half = _half([row["goodput_bps"] / 1000 for row in rows])
     fair, fair_half = _half([row["jain"] or 0.0 for row in rows])
     alone = all(row["jain"] == 1.0 for row in rows)
     return f"{mean:.0f} ± {half:.0f}" + ("" if alone else f", {fair:.3f} ± {fair_half:.3f}")
 
 
-def _goodput(own: list[Row], rival: list[Row]) -> str:
+def _goodput(own: list[Run], rival: list[Run]) -> str:
     pairs = zip(own, rival, strict=True)
     mean, half = _half([ours["goodput_bps"] - theirs["goodput_bps"] for ours, theirs in pairs])
     base = estimate([row["goodput_bps"] for row in rival]).mean
@@ -132,7 +120,7 @@ def _goodput(own: list[Row], rival: list[Row]) -> str:
     return f"{verdict} ({mean / base:+.0%} ± {half / base:.0%})"
 
 
-def _fairness(own: list[Row], rival: list[Row]) -> str:
+def _fairness(own: list[Run], rival: list[Run]) -> str:
     (ours, our_half), (theirs, their_half) = (_half([row["jain"] or 0.0 for row in rows]) for rows in (own, rival))
     return "matches" if ours + our_half >= theirs - their_half else "less"
 
@@ -144,7 +132,7 @@ def main() -> None:
     if given.table:
         print(table(read()))
     else:
-        fill()
+        ROWS.add_missing(product(BY_NAME, ROUTINGS, SCHEMES, SEEDS), measure)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ of three runs with a late second flow reached only 0.02.
 
 from __future__ import annotations
 
-import csv
 import statistics
 import sys
 from collections import defaultdict
@@ -25,11 +24,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "bench"))
 
 import ns2  # noqa: E402 - the files beside bench.py are no package
+from stored_rows import Row, StoredRows  # noqa: E402
 
 from pacelab_topologies.registry import find_kind  # noqa: E402
 
-ROWS = Path(__file__).with_suffix(".csv")
-COLUMNS = ("set_up", "direction", "seed", "first_pkts", "second_pkts")
+KEYS, VALUES = ("set_up", "direction", "seed"), ("first_pkts", "second_pkts")
+ROWS = StoredRows(Path(__file__).with_suffix(".csv"), KEYS, VALUES)
 SEEDS = (1, 2, 3)
 SECONDS = 200
 STARVED = 0.2
@@ -61,23 +61,12 @@ LATER_SEEDS = tuple(range(11, 21))
 
 def main() -> int:
     """Run the missing rows, then print the table."""
-    known = read()
     if "--table" not in sys.argv[1:]:
         if (why := ns2.missing()) is not None:
             print(why, file=sys.stderr)
             return 3
-        done = {(row["set_up"], row["direction"], int(row["seed"])) for row in known}
-        new = not ROWS.exists()
-        with ROWS.open("a", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            if new:
-                writer.writeheader()
-            for case in plan():
-                if case not in done:
-                    writer.writerow(dict(zip(COLUMNS, (*case, *run(*case)), strict=True)))
-                    file.flush()
-        known = read()
-    print("\n".join(table(known)))
+        ROWS.add_missing(plan(), measure)
+    print("\n".join(table(ROWS.read())))
     return 0
 
 
@@ -87,7 +76,7 @@ def plan() -> list[tuple[str, str, int]]:
     return [*first, *product(LATER, ("up", "down"), LATER_SEEDS)]
 
 
-def run(set_up: str, direction: str, seed: int) -> tuple[int, int]:
+def measure(set_up: str, direction: str, seed: int) -> dict[str, object]:
     """Segments acknowledged for the two flows."""
     options = dict((SET_UPS | LATER)[set_up])
     kind = find_kind("parallel")
@@ -104,16 +93,10 @@ def run(set_up: str, direction: str, seed: int) -> tuple[int, int]:
         seconds=SECONDS,
         **common | options,
     )
-    first, second = found.delivered_pkts
-    return first, second
+    return dict(zip(VALUES, found.delivered_pkts, strict=True))
 
 
-def read() -> list[dict[str, str]]:
-    """The stored rows."""
-    return list(csv.DictReader(ROWS.read_text().splitlines())) if ROWS.exists() else []
-
-
-def shares(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[float]]:
+def shares(rows: list[Row]) -> dict[tuple[str, str], list[float]]:
     """For each set-up and direction, seed by seed: the slower flow over the faster one."""
     found = defaultdict(list)
     for row in rows:
@@ -122,7 +105,7 @@ def shares(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[float]]:
     return found
 
 
-def table(rows: list[dict[str, str]]) -> list[str]:
+def table(rows: list[Row]) -> list[str]:
     """Markdown, the most unfair first."""
     lines = ["| slower over faster | least of a seed | direction | set-up |", "|---|---|---|---|"]
     for (set_up, direction), found in sorted(shares(rows).items(), key=lambda item: statistics.fmean(item[1])):

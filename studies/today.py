@@ -18,12 +18,13 @@ minstrel  two saturated senders that cannot hear each other, 802.11g, at a fixed
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from stored_rows import Row, StoredRows
 
 from pacelab.experiment.backends import BACK_ENDS
 from pacelab.experiment.experiment import Experiment
@@ -31,7 +32,6 @@ from pacelab.results.metrics import estimate
 from pacelab.results.quantities import read_quantities
 from pacelab.running.runner import run
 
-ROWS = Path(__file__).with_suffix(".csv")
 SEEDS = (1, 2, 3, 4, 5)
 FIRST_SEEDS = (1, 2, 3)
 """Seeds of all scenes except `minstrel`, whose runs vary most with the seed."""
@@ -41,7 +41,7 @@ SHORT: dict[str, Any] = {"duration_s": 35.0, "warmup_s": 5.0}
 LINUX: dict[str, Any] = {"where": "uml", "linux_tcp": "today"}
 VARIED = ("back_end", "hops", "scheme", "cc", "qdisc", "window_pkts", "rate", "rts", "seed")
 MEASURED = ("kbit_s", "jain", "rtt_ms", "rtt_p95_ms", "dropped_pkts", "retransmitted_pkts", "mos_worst")
-COLUMNS = ("scene", *VARIED, *MEASURED)
+ROWS = StoredRows(Path(__file__).with_suffix(".csv"), ("scene", *VARIED), MEASURED)
 
 Case = dict[str, Any]
 
@@ -75,6 +75,7 @@ def cross() -> Iterator[Case]:
     for scheme, qdisc in (("newreno", "pfifo"), ("newreno", "fq_codel"), ("tcp-gap-eval", "pfifo")):
         for cc in ("newreno", "bbr"):
             yield base | LONG | {"scheme": scheme, "qdisc": qdisc, "cc": cc}
+            yield base | SHORT | LINUX | {"scheme": scheme, "qdisc": qdisc, "cc": cc, "backend": "tap"}
 
 
 def tree() -> Iterator[Case]:
@@ -82,6 +83,7 @@ def tree() -> Iterator[Case]:
     base = {"topology": "tree", "topology_options": {"voice": 3, "tcp": 3}, "traffic": "mixed"}
     for scheme, qdisc in (("newreno", "pfifo"), ("newreno", "fq_codel"), ("vagp", "pfifo")):
         yield base | LONG | {"scheme": scheme, "qdisc": qdisc}
+        yield base | SHORT | LINUX | {"scheme": scheme, "qdisc": qdisc, "backend": "tap"}
 
 
 def minstrel() -> Iterator[Case]:
@@ -94,15 +96,15 @@ def minstrel() -> Iterator[Case]:
 SCENES = {scene.__name__: scene for scene in (chain, gateway, cross, tree, minstrel)}
 
 
-def varied(experiment: Experiment) -> dict[str, str]:
-    """The columns that identify a run."""
+def varied(experiment: Experiment) -> tuple[str, ...]:
+    """The values of the columns `VARIED`."""
     values = {
         "back_end": experiment.backend,
         "hops": experiment.topology_options.get("hops", ""),
         "rate": experiment.rate_bps if experiment.rate_bps == "auto" else experiment.rate_bps // 1_000_000,
         "rts": "on" if experiment.rts else "off",
     }
-    return {name: str(values.get(name, getattr(experiment, name, ""))) for name in VARIED}
+    return tuple(str(values.get(name, getattr(experiment, name, ""))) for name in VARIED)
 
 
 def measured(experiment: Experiment) -> dict[str, str]:
@@ -127,10 +129,9 @@ def measured(experiment: Experiment) -> dict[str, str]:
 
 def table() -> None:
     """Print one line of Markdown per case."""
-    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    with ROWS.open(newline="") as file:
-        for row in csv.DictReader(file):
-            groups.setdefault(tuple(row[name] for name in ("scene", *VARIED) if name != "seed"), []).append(row)
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in ROWS.read():
+        groups.setdefault(tuple(row[name] for name in ("scene", *VARIED) if name != "seed"), []).append(row)
     shown = ("kbit_s", "rtt_ms", "rtt_p95_ms", "jain", "dropped_pkts", "mos_worst")
     print("| scene, back end, hops, scheme, control, discipline, window, rate, RTS | seeds |", " | ".join(shown), "|")
     print("|---" * (2 + len(shown)) + "|")
@@ -151,23 +152,14 @@ def main() -> None:
         return
     asked = [name for name in sys.argv[1:] if name in SCENES] or list(SCENES)
     back_ends = [name for name in sys.argv[1:] if name in BACK_ENDS] or list(BACK_ENDS)
-    done = set()
-    if ROWS.exists():
-        with ROWS.open(newline="") as file:
-            done = {tuple(row[name] for name in ("scene", *VARIED)) for row in csv.DictReader(file)}
-    with ROWS.open("a", newline="") as file:
-        rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if not done:
-            rows.writeheader()
-        for seed, scene in product(SEEDS, asked):
-            if seed not in FIRST_SEEDS and scene != minstrel.__name__:
-                continue
+    experiments: dict[tuple[str, ...], Experiment] = {}
+    for seed, scene in product(SEEDS, asked):
+        if seed in FIRST_SEEDS or scene == minstrel.__name__:
             for case in SCENES[scene]():
                 experiment = Experiment(seed=seed, **case)
-                head = {"scene": scene} | varied(experiment)
-                if experiment.backend in back_ends and tuple(head.values()) not in done:
-                    rows.writerow(head | measured(experiment))
-                    file.flush()
+                if experiment.backend in back_ends:
+                    experiments[scene, *varied(experiment)] = experiment
+    ROWS.add_missing(experiments, lambda *key: measured(experiments[key]))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from pacelab_grading.rubric.verdict import Verdict
 from pacelab_grading.sandbox.box import Walls
 from pacelab_labs import CheckFailed
 from pacelab_labs.check import SelfCheck
+from pacelab_labs.fold import FOLD, FOLD_END
 
 ROOT = Path(__file__).parents[2]
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
@@ -417,6 +418,16 @@ def test_another_labs_notebook_is_reported() -> None:
     other = notebook(solved(LABS["lab3"]))
     found = read_submission("ann", {"lab3_link_red.ipynb": other}, LABS["lab2"])
     assert found.problems == ("lab3_link_red.ipynb is for lab 3, and this is lab 2: hand in the right file",)
+
+
+def test_the_cells_that_a_student_opens_later_are_no_answers() -> None:
+    lab = LABS["lab1"]
+    line = "No packet is lost here, so no loss counter shows the problem. The senders waste airtime because they wait."
+    line += " RTS/CTS"
+    assert f"\n# {line}\n" in lab.handed_out
+    opened = f"{FOLD}{line}{FOLD_END}"
+    found = read_submission("ann", {"lab1_hidden_exposed.ipynb": notebook(solved(lab), ("markdown", opened))}, lab)
+    assert found.answers == ()
 
 
 def test_answers_in_words_are_shown_and_earn_nothing() -> None:

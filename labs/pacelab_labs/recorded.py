@@ -244,7 +244,8 @@ def _with_recordings(
     for back_end in back_ends:
         recording = read_recordings(back_end).get(name)
         if recording is None:
-            notes.append(f"No run of {name!r} on {back_end} was recorded yet.")
+            if any(experiment.backend in ("sim", back_end) for experiment in experiments):
+                notes.append(f"No run of {name!r} on {back_end} was recorded yet.")
             continue
         where = f"{back_end}, recorded {recording['host']['started_utc'][:10]}"
         found = [_recorded_run(experiment, recording) for experiment in experiments]

@@ -127,6 +127,13 @@ def test_without_real_hosts_the_recording_is_shown(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("no_real_hosts")
+def test_a_back_end_that_the_experiment_excludes_is_not_missed() -> None:
+    own_rate = SHORT.vary(backend="hwsim", radio="standard", phy="802.11g", rate_bps="auto")
+    assert "No run of 'lab9.none' on hwsim was recorded yet." in str(lab.on_real_hosts("lab9.none", own_rate))
+    assert "on tap" not in str(lab.on_real_hosts("lab9.none", own_rate))
+
+
+@pytest.mark.usefixtures("no_real_hosts")
 def test_a_recording_is_not_shown_for_an_experiment_that_was_changed() -> None:
     """Lab 2's cell with another window, and with another experiment."""
     net = {"hops": 4, "wired": False}

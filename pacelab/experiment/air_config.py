@@ -14,14 +14,16 @@ from pacelab.experiment.air_types import (
     FixedDelay,
     FlowConfig,
     FlowHead,
+    HighThroughputConfig,
     LogDistanceConfig,
     RadioConfig,
     RangeConfig,
     TcpFlow,
 )
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.high_throughput import AMENDMENTS
 from pacelab.options.settings import BY_FIELD
-from pacelab.options.values import HIGH_THROUGHPUT, MEAN_OF, QDISCS, host_delay_s
+from pacelab.options.values import MEAN_OF, QDISCS, host_delay_s
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
 from pacelab_topologies.model import Topology
@@ -117,18 +119,29 @@ def _radio(experiment: Experiment, topology: Topology) -> RadioConfig:
     }
     if experiment.phy != BY_FIELD["phy"].default:
         radio["phy"] = experiment.phy
-    if experiment.phy == HIGH_THROUGHPUT:
-        radio["ht"] = {
-            "guard_interval": experiment.gi,
-            "ampdu_frames": experiment.ampdu_frames,
-            "ampdu_bytes": experiment.ampdu_bytes,
-            "ampdu_spacing_ns": experiment.ampdu_spacing_ns,
-        }
+    if experiment.phy in AMENDMENTS:
+        radio["ht"] = _high_throughput(experiment)
     if experiment.edca:
         radio["edca"] = True
     if experiment.priority:
         radio["voice_first"] = True
     return radio
+
+
+def _high_throughput(experiment: Experiment) -> HighThroughputConfig:
+    settings: HighThroughputConfig = {
+        "guard_interval": experiment.gi,
+        "ampdu_frames": experiment.ampdu_frames,
+        "ampdu_bytes": experiment.ampdu_bytes,
+        "ampdu_spacing_ns": experiment.ampdu_spacing_ns,
+    }
+    if experiment.width_mhz != BY_FIELD["width_mhz"].default:
+        settings["width_mhz"] = experiment.width_mhz
+    if experiment.streams != BY_FIELD["streams"].default:
+        settings["streams"] = experiment.streams
+    if experiment.band_ghz != BY_FIELD["band_ghz"].default:
+        settings["band_ghz"] = experiment.band_ghz
+    return settings
 
 
 def _propagation(topology: Topology) -> RangeConfig | LogDistanceConfig:

@@ -26,9 +26,12 @@ class WireConfig(TypedDict):
 
 
 class HighThroughputConfig(TypedDict):
-    """Of 802.11n: the guard interval, and the limits of an aggregate."""
+    """Of 802.11n, ac, and ax: what data frames have in common, and the limits of an aggregate."""
 
+    width_mhz: NotRequired[int]
+    streams: NotRequired[int]
     guard_interval: str
+    band_ghz: NotRequired[str]
     ampdu_frames: int
     ampdu_bytes: int
     ampdu_spacing_ns: int

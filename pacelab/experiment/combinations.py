@@ -1,6 +1,6 @@
 """Combinations of options and networks that cannot run. Each check raises ConfigError with the reason.
 
-What one back end cannot run is in `pacelab.experiment.backends`, and what 802.11n cannot in
+What one back end cannot run is in `pacelab.experiment.backends`, and what 802.11n, ac, and ax cannot in
 `pacelab.experiment.high_throughput`.
 """
 
@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pacelab.errors import ConfigError
+from pacelab.experiment.high_throughput import rates_bps
+from pacelab.options.high_throughput import AMENDMENTS
 from pacelab.options.settings import BY_FIELD, SHORTEST_RUN_S, Options
-from pacelab.options.values import AUTO, HIGH_THROUGHPUT, MARKING_QDISCS, MCS_RATES_BPS, NS2_OF_2001, PHYS
+from pacelab.options.values import AUTO, MARKING_QDISCS, NS2_OF_2001, PHYS
 from pacelab.schemes import Scheme
 from pacelab.units import BPS_PER_MBPS
 from pacelab.user_code.loading import is_user_code
@@ -30,8 +32,8 @@ def check_times(options: Options) -> None:
 def check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     """Data rates that the PHY has, of links that can carry them."""
     phy = PHYS[options.phy]
-    if phy.name == HIGH_THROUGHPUT:
-        phy = replace(phy, rates_bps=MCS_RATES_BPS[options.gi])
+    if phy.name in AMENDMENTS:
+        phy = replace(phy, rates_bps=tuple(rates_bps(options.phy, options).values()))
     if options.rate_bps != AUTO and options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
         raise ConfigError(f"--rate must be {phy.rates.allowed} with --phy {options.phy}, not {shown}")

@@ -1,7 +1,7 @@
 """Makes a complete experiment from a request: every option gets a value, and topology, flows and scheme are built.
 
 An option that is not given has the first default that exists: the topology's, the scheme's, that of --tcp-defaults, the
-table's, the back end's, the PHY's (the rate of --radio ns2-2001: its own; the radio of 802.11n: standard).
+table's, the back end's, the PHY's (the rate of --radio ns2-2001: its own; the radio of 802.11n, ac, and ax: standard).
 
 Topologies are given as in the Python API, by name or file, and errors are reported as PaceLab's errors.
 """
@@ -18,8 +18,9 @@ from typing import Any, Literal
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
 from pacelab.experiment.combinations import check_ns2_of_2001, check_paths, check_queues, check_rates, check_times
-from pacelab.experiment.high_throughput import check_high_throughput
+from pacelab.experiment.high_throughput import check_high_throughput, fill_in_mcs
 from pacelab.options.congestion_controls import find_control
+from pacelab.options.high_throughput import AMENDMENTS
 from pacelab.options.names_or_files import is_traffic_file
 from pacelab.options.settings import (
     BY_FIELD,
@@ -31,9 +32,7 @@ from pacelab.options.settings import (
     without_defaults,
 )
 from pacelab.options.values import (
-    HIGH_THROUGHPUT,
     HIGH_THROUGHPUT_RADIO,
-    MCS_RATES_BPS,
     NS2_OF_2001,
     NS2_OF_2001_RATE_BPS,
     PHYS,
@@ -167,8 +166,10 @@ def _filled_in(
     """A value for every setting, in the order that the module describes; and the defaults that --tcp-defaults sets."""
     table = {option.field: option.default for option in SETTINGS if option.default is not None}
     named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
-    if values.get("phy") == HIGH_THROUGHPUT:
+    amendment = AMENDMENTS.get(values.get("phy", ""))
+    if amendment is not None:
         table["radio"] = HIGH_THROUGHPUT_RADIO
+        table["ampdu_bytes"] = amendment.ampdu_bytes.get(values.get("band_ghz", table["band_ghz"]), 0)
     found: dict[str, Any] = {"traffic": kind.traffic, **table, **named, **values}
     back_end = BACK_ENDS[found["backend"]]
     back_end.check_given(given)
@@ -180,8 +181,8 @@ def _filled_in(
         )
     phy = PHYS[found["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if found["radio"] == NS2_OF_2001 else phy.rate_bps
-    if phy.name == HIGH_THROUGHPUT:
-        rate_bps = _fill_in_mcs(found, given)
+    if phy.name in AMENDMENTS:
+        rate_bps = fill_in_mcs(phy.name, found, given)
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
     control = find_control(found["cc"])
     if "linux_tcp" in back_end.options and control is not None:
@@ -267,15 +268,6 @@ def _implied_options(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Map
                 f"{option.flag} must be {option.domain.show(own)!r} with scheme {name!r}, which sets it, not {shown!r}"
             )
     return scheme.implied_options
-
-
-def _fill_in_mcs(values: dict[str, Any], given: Mapping[str, Any]) -> int:
-    """The data rate of 802.11n by default. A given rate without --mcs sets the MCS."""
-    rates_bps = MCS_RATES_BPS[values["gi"]]
-    if "mcs" not in given and values.get("rate_bps") in rates_bps:
-        values["mcs"] = rates_bps.index(values["rate_bps"])
-    mcs: int = values["mcs"]
-    return rates_bps[mcs]
 
 
 def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:

@@ -23,7 +23,7 @@ from pacelab.figures.chart import Block, Chart, Key, Mark, Panel, Rule, Scale, T
 from pacelab.figures.figures import LEAST_PT, short
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.options.arguments import axes, checked, instance_of, optional
-from pacelab.options.values import HIGH_THROUGHPUT
+from pacelab.options.high_throughput import AMENDMENTS
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ AGGREGATE_BLOCKS = {
     "BAR": Look("#f3c1d6", "////", BLACK),
     "BA": Look("#6fbf8f", "....", BLACK),
 }
-"""Styles that only 802.11n uses."""
+"""Styles that only 802.11n, ac, and ax use."""
 ALL_BLOCKS = BLOCKS | AGGREGATE_BLOCKS
 LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A", "A-MPDU": "M", "BAR": "Q", "BA": "B"}
 COLLISION = Look("#f4b7a3", "xxxx", "#7a1f00")
@@ -191,7 +191,7 @@ def describe_window(experiment: Experiment, records: Sequence[Record], window_ns
     """The content of a picture in numbers: JSON values, times in ms."""
     low_ns, high_ns = window_ns
     log = read_records([record for record in records if low_ns <= record[0] <= high_ns])
-    aggregates = experiment.phy == HIGH_THROUGHPUT
+    aggregates = experiment.phy in AMENDMENTS
     return {
         "config": experiment.config(),
         "from_ms": low_ns / NS_PER_MS,
@@ -235,7 +235,7 @@ def timeline_chart(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]
         title = title_of(experiment) + shown
         made.append(_Lanes(known, nodes, window_ns, WIDTH_IN).panel(read_records(records), title))
         heights.append(0.75 + LANE_IN * len(nodes))
-    aggregates = any(experiment.phy == HIGH_THROUGHPUT for experiment, _, _ in panels)
+    aggregates = any(experiment.phy in AMENDMENTS for experiment, _, _ in panels)
     return Chart(
         panels=tuple(made), width=WIDTH_IN, height=sum(heights) + 0.75, heights=tuple(heights), keys=keys(aggregates)
     )
@@ -247,7 +247,7 @@ def _key(name: str, look: Look, text: str, edge: str) -> Key:
 
 
 def keys(aggregates: bool) -> tuple[Key, ...]:
-    """The signs of the legend. `aggregates`: include those of 802.11n."""
+    """The signs of the legend. `aggregates`: include those of 802.11n, ac, and ax."""
     blocks, marks = (ALL_BLOCKS, ALL_MARKS) if aggregates else (BLOCKS, MARKS)
     return (
         *(_key(kind, look, f"{LETTERS[kind]} = {kind}", BLACK) for kind, look in blocks.items()),

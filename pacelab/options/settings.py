@@ -22,10 +22,19 @@ from typing import Any, Final, Literal, TypeAlias
 from pacelab.domains import ON_OFF, Choice, Domain, Real, Whole, Words
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
+from pacelab.options.high_throughput import (
+    BANDS,
+    GUARD_INTERVALS,
+    MOST_AMPDU_BYTES,
+    MOST_AMPDU_FRAMES,
+    MOST_MCS,
+    MOST_STREAMS,
+    WIDTHS,
+)
 from pacelab.options.names_or_files import ControlDomain, QdiscDomain, TrafficDomain
 from pacelab.options.values import (
     AUTO,
-    MCS_RATES_BPS,
+    DEFAULT_MCS,
     MPDU_SPACINGS,
     NS2_OF_2001,
     PHY_NAMES,
@@ -139,34 +148,51 @@ class Options:
     few_min_window_pkts: int = setting(
         "--few-min-window", Whole(1, 10_000), "least window of --cc few, packets, from 1 on", default=1, group="cc few"
     )
-    phy: str = setting("--phy", PHY_NAMES, "802.11 PHY; 802.11n: at 5 GHz, 20 MHz, one stream", default="802.11b")
+    phy: str = setting("--phy", PHY_NAMES, "802.11 PHY, with or without 802.11: n is 802.11n", default="802.11b")
     rate_bps: int | Literal["auto"] = setting(
         "--rate",
         RATES,
-        "data rate of the PHY (with 802.11n use --mcs); auto: on hwsim, Linux's Minstrel chooses the rate of each"
-        " frame",
+        "data rate of the PHY (with 802.11n, ac, and ax use --mcs); auto: on hwsim, Linux's Minstrel chooses the rate"
+        " of each frame",
     )
     mcs: int = setting(
         "--mcs",
-        Whole(0, len(MCS_RATES_BPS["long"]) - 1),
-        "modulation and coding scheme of 802.11n",
-        default=7,
+        Whole(0, MOST_MCS),
+        "modulation and coding scheme: 802.11n 0 to 7, or 8 to 31 for 2 to 4 streams; 802.11ac to 9; 802.11ax to 11",
+        default=DEFAULT_MCS,
         omit_default=True,
     )
+    width_mhz: int = setting(
+        "--channel-width",
+        WIDTHS,
+        "channel width of 802.11n, ac, and ax (802.11n: 20 or 40)",
+        default=20,
+        omit_default=True,
+    )
+    streams: int = setting(
+        "--streams", Whole(1, MOST_STREAMS), "spatial streams of 802.11n, ac, and ax", default=1, omit_default=True
+    )
     gi: str = setting(
-        "--gi", Choice.of(*MCS_RATES_BPS), "guard interval of 802.11n: 0.8 or 0.4 us", default="long", omit_default=True
+        "--gi",
+        GUARD_INTERVALS,
+        "guard interval of 802.11n and ac: long (0.8 us) or short (0.4); of 802.11ax: 0.8, 1.6, or 3.2 us",
+        default="long",
+        omit_default=True,
+    )
+    band_ghz: str = setting(
+        "--band", BANDS, "frequency band of 802.11n, ac, and ax (802.11ac: 5)", default="5", omit_default=True
     )
     ampdu_frames: int = setting(
         "--ampdu",
-        Whole(1, 64),
-        "most frames of an aggregate of 802.11n; 1: each packet is sent alone",
+        Whole(1, MOST_AMPDU_FRAMES),
+        "most frames of an aggregate, up to 64 (802.11ax: 256); 1: each packet is sent alone",
         default=64,
         omit_default=True,
     )
     ampdu_bytes: int = setting(
         "--ampdu-bytes",
-        Whole(1, 65_535),
-        "longest aggregate of 802.11n, bytes (a PPDU lasts at most 5484 us)",
+        Whole(1, MOST_AMPDU_BYTES),
+        "longest aggregate, bytes; 802.11ac and ax: by default 1048575 and 6500631 (a PPDU lasts at most 5484 us)",
         default=65_535,
         omit_default=True,
     )
@@ -288,7 +314,7 @@ class Options:
     radio: str = setting(
         "--radio",
         Choice.of("ns2", NS2_OF_2001, "standard", "sinr"),
-        "radio preset, with 802.11n standard by default; ns2-2001: ns-2.1b8a's, all at one rate and RTS always",
+        "radio preset, by default standard with 802.11n, ac, ax; ns2-2001: ns-2.1b8a's, all at one rate and RTS always",
         default="ns2",
     )
     mac_ack: str = setting(

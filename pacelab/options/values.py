@@ -3,7 +3,7 @@
 A PHY and a set of TCP parameters give the defaults of other options. TCP parameters without an option (tick, first
 timeout, recovery) are the engine's, under the same name.
 
-Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, OFDM), 19 (n, Table 19-27); `ns2-2001`
+Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, OFDM); `ns2-2001`
 tcl/lib/ns-default.tcl of ns-2.1b8a: minrto_ 1, windowInit_ 2; packetSize_ is its segment, and IP adds 20 bytes.
 """
 
@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pacelab.domains import Choice
+from pacelab.options.high_throughput import AMENDMENTS, all_rates_bps
 from pacelab.units import BPS_PER_MBPS
 
 
@@ -34,7 +35,7 @@ class Phy:
     basic_rate_bps: int
     """Rate of RTS and CTS, and of MAC ACKs unless --mac-ack sets another."""
     rate_bps: int
-    """The default data rate, which is the PHY's highest."""
+    """The default data rate: of 802.11b, a, and g the highest."""
     mac_ack: str
     """The default rate of MAC ACKs."""
 
@@ -47,24 +48,10 @@ class Phy:
 _DSSS = _bps(1, 2, 5.5, 11)
 _OFDM = _bps(6, 9, 12, 18, 24, 36, 48, 54)
 
-HIGH_THROUGHPUT = "802.11n"
-"""The PHY whose frames are aggregated, and whose data rate follows from --mcs and --gi."""
-
 HIGH_THROUGHPUT_RADIO = "standard"
-"""The default radio preset of 802.11n, since ns-2 had no 802.11n."""
+"""The default radio preset of 802.11n, ac, and ax, since ns-2 had none of them."""
 
-SYMBOL_S: Mapping[str, float] = MappingProxyType({"long": 4.0e-6, "short": 3.6e-6})
-"""Guard interval -> duration of an OFDM symbol."""
-
-_BITS_PER_SYMBOL = (26, 52, 78, 104, 156, 208, 234, 260)
-"""Data bits in an OFDM symbol by MCS: 20 MHz, one spatial stream."""
-
-MCS_RATES_BPS: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {gi: tuple(round(bits / symbol_s) for bits in _BITS_PER_SYMBOL) for gi, symbol_s in SYMBOL_S.items()}
-)
-"""Guard interval -> data rates of MCS 0 to 7."""
-
-_HT = MCS_RATES_BPS["long"]
+DEFAULT_MCS = 7
 
 MPDU_SPACINGS = Choice({f"{us:g}": round(us * 1000) for us in (0, 0.25, 0.5, 1, 2, 4, 8, 16)}, unit=" us")
 """Minimum MPDU Start Spacing, in us on the command line and in ns otherwise."""
@@ -76,21 +63,33 @@ PHYS: Mapping[str, Phy] = MappingProxyType(
             name: Phy(name=name, rates_bps=_OFDM, basic_rate_bps=_OFDM[0], rate_bps=_OFDM[-1], mac_ack="mandatory")
             for name in ("802.11a", "802.11g")
         },
-        HIGH_THROUGHPUT: Phy(
-            name=HIGH_THROUGHPUT, rates_bps=_HT, basic_rate_bps=_OFDM[0], rate_bps=_HT[-1], mac_ack="mandatory"
-        ),
+        **{
+            name: Phy(
+                name=name,
+                rates_bps=tuple(amendment.rates_bps().values()),
+                basic_rate_bps=_OFDM[0],
+                rate_bps=amendment.rates_bps()[DEFAULT_MCS],
+                mac_ack="mandatory",
+            )
+            for name, amendment in AMENDMENTS.items()
+        },
     }
 )
-"""Name -> PHY."""
+"""Name -> PHY. Of 802.11n, ac, and ax the rates are those of one stream in 20 MHz."""
 
-PHY_NAMES = Choice({name: name for name in PHYS} | {"n": HIGH_THROUGHPUT})
-"""The PHYs, with the short form of Mininet-WiFi."""
+_NO_802_11BE = "what 802.11be adds (several links, 320 MHz, 4096-QAM) is not modelled; 802.11ax is the newest here"
+PHY_NAMES = Choice(
+    {name: name for name in PHYS} | {name.removeprefix("802.11"): name for name in PHYS},
+    unlisted=tuple(name.removeprefix("802.11") for name in PHYS),
+    absent=(("802.11be", _NO_802_11BE), ("be", _NO_802_11BE)),
+)
+"""The PHYs, with the short forms of Mininet-WiFi."""
 
 _LEGACY = {*_DSSS, *_OFDM}
-_MCS = {rate for rates in MCS_RATES_BPS.values() for rate in rates} - _LEGACY
+_MCS = all_rates_bps() - _LEGACY
 _NAMES = {f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted(_LEGACY | _MCS)}
 ALL_RATES = Choice(_NAMES, unit=" Mbit/s", unlisted=tuple(name for name, rate in _NAMES.items() if rate in _MCS))
-"""Every data rate of some PHY. Messages do not list those of 802.11n, which --mcs and --gi set."""
+"""Every data rate of some PHY. Messages do not list those of 802.11n, ac, and ax, which --mcs sets."""
 AUTO: Literal["auto"] = "auto"
 """The value of --rate that leaves the rate of each frame to Linux's rate control, Minstrel."""
 RATES = Choice({**_NAMES, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,), unlisted=ALL_RATES.unlisted)

@@ -26,7 +26,7 @@ class HookSettings:
     """Window of the scheme `window-control`, in packets per flow."""
     phy: str = BY_FIELD["phy"].default
     ampdu_frames: int = BY_FIELD["ampdu_frames"].default
-    """Most frames of an aggregate; only 802.11n has aggregates."""
+    """Most frames of an aggregate; only 802.11n, ac, and ax have aggregates."""
     ampdu_bytes: int = BY_FIELD["ampdu_bytes"].default
     """Longest aggregate."""
     rts: bool = BY_FIELD["rts"].default

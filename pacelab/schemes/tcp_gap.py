@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pacelab.options.values import HIGH_THROUGHPUT
+from pacelab.options.high_throughput import AMENDMENTS
 from pacelab.schemes.hook_settings import HookSettings
 from pacelab.schemes.scheme import GAP, Scheme
 from pacelab.schemes.style import Style
@@ -54,7 +54,7 @@ def _aggregate_pace(settings: HookSettings, reading: str) -> AggregatePace:
     from pacelab_pacer.core.tcp_gap.aggregate import Aggregate, AggregatePace
     from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
 
-    frames = settings.ampdu_frames if settings.phy == HIGH_THROUGHPUT else 1
+    frames = settings.ampdu_frames if settings.phy in AMENDMENTS else 1
     return AggregatePace(pace=READINGS[reading], aggregate=Aggregate(frames=frames, octets=settings.ampdu_bytes))
 
 
@@ -149,7 +149,7 @@ SCHEMES = (
     ),
     Scheme(
         name="tcp-gap+aggregate",
-        summary="tcp-gap that releases as many packets together as an aggregate of 802.11n holds",
+        summary="tcp-gap that releases as many packets together as an aggregate of 802.11n, ac, or ax holds",
         source="[tcp-gap] Sec. 4, with aggregates for packets",
         style=Style("#882255", "$n$", "-"),
         gateway=aggregate_gateway,
@@ -160,7 +160,7 @@ SCHEMES = (
     ),
     Scheme(
         name="tcp-gap-eval+aggregate",
-        summary="tcp-gap-eval that releases as many packets together as an aggregate of 802.11n holds",
+        summary="tcp-gap-eval that releases as many packets together as an aggregate of 802.11n, ac, or ax holds",
         source="as tcp-gap-eval, with aggregates for packets",
         style=Style("#882255", "$N$", "--"),
         gateway=partial(aggregate_gateway, reading="evaluated"),

@@ -1,7 +1,8 @@
 """Queue disciplines at a gateway against ns-3.37: one and four TCP flows down a chain of four hops, preset standard.
 
 In ns-3 a discipline is above a MAC queue of five packets including the one in service, which is a ring of four here.
-Rows of BBR have no counterpart. docs/validation.md has the table, and the reason for the round trips of single flows.
+Rows of BBR have no counterpart: ns-3's gets stuck. ns-3.37 gives up a packet after four missing ACKs, but never because
+of missing CTSs (RTS_ATTEMPTS). docs/validation.md has the numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ CONTROLS = {"TcpNewReno": "newreno", "TcpCubic": "cubic"}
 OPEN_WINDOW_PKTS = 1000
 NS3_LIMIT_PKTS = 1000
 """ns-3's limits, 1.5 MB and 10,240 packets, are never reached either."""
+RTS_ATTEMPTS, DATA_ATTEMPTS = 255, 4
+"""After a missing CTS, ns-3.37 compares the failures of data frames, not those of RTSs, with the limit (`MaxSlrc`, 4):
+`FrameExchangeManager::DoCtsTimeout` asks `WifiRemoteStationManager::NeedRetransmission` about the data frame."""
 
 
 def rows() -> list[dict[str, str]]:
@@ -52,7 +56,7 @@ def config(row: dict[str, str]) -> dict[str, Any]:
         positions_m=air_case.line(*(200.0 * i for i in range(hops + 1))),
         flows=[
             air_case.tcp(hops + 1, hops, OPEN_WINDOW_PKTS, initial_window=10)
-            | {"id": flow, "cc": CONTROLS[row["cc"]], "segment_bytes": int(row["payload_B"])}
+            | {"id": flow, "cc": CONTROLS[row["cc"]], "segment_bytes": int(row["payload_B"]), "sack": True}
             for flow in range(count)
         ],
         radio=air_case.Radio(rate_mbps=float(row["rate"]), preset="standard"),
@@ -61,6 +65,7 @@ def config(row: dict[str, str]) -> dict[str, Any]:
     )
     air["nodes"].append({"name": "server", "wireless": False})
     air["wired"] = [{"a": 0, "b": hops + 1, "rate_bps": 1e7, "delay_s": 0.04, "queue_pkts": NS3_LIMIT_PKTS}]
+    air["radio"] |= {"short_retry_limit": RTS_ATTEMPTS, "long_retry_limit": DATA_ATTEMPTS}
     kind = DISCIPLINES[row["qdisc"]]
     if kind is not None:
         air["qdisc"] = {"kind": kind, "ring_pkts": int(row["mac_queue_pkts"]) - 1}
@@ -99,10 +104,9 @@ def test_goodput_is_within_a_tenth(row: dict[str, str], found: dict[str, Gateway
     assert relative(found[name(row)].kbps, row["goodput_mean_kbps"]) < 0.10
 
 
-def test_half_of_all_goodputs_and_round_trips_are_within_a_tenth(found: dict[str, Gateway]) -> None:
-    errors = [relative(found[name(row)].kbps, row["goodput_mean_kbps"]) for row in rows()]
-    errors += [relative(found[name(row)].rtt_ms, row["rtt_mean_ms"]) for row in rows()]
-    assert statistics.median(errors) < 0.10
+def test_the_median_round_trip_behind_drop_tail_and_fq_codel_is_within_a_tenth(found: dict[str, Gateway]) -> None:
+    compared = [row for row in rows() if row["qdisc"] in ("none", "fqcodel")]
+    assert statistics.median(relative(found[name(row)].rtt_ms, row["rtt_mean_ms"]) for row in compared) < 0.10
 
 
 def test_fq_codel_makes_four_flows_fair_and_shortens_their_round_trips(found: dict[str, Gateway]) -> None:
@@ -114,9 +118,9 @@ def test_fq_codel_makes_four_flows_fair_and_shortens_their_round_trips(found: di
 
 
 @pytest.mark.usefixtures("engine")
-def test_packets_that_the_mac_drops_make_the_difference_in_the_round_trip_of_one_flow() -> None:
-    """ns-3 reports none. Without them the queue fills as in ns-3: 616 ms; with them it holds half of that."""
+def test_a_mac_that_gives_up_after_seven_rts_halves_the_round_trip_of_one_flow() -> None:
+    """The queue then never fills, since TCP reacts to each packet that the MAC drops."""
     [row] = [row for row in rows() if name(row) == "1 TcpNewReno none"]
     air = config(row)
-    air["radio"]["short_retry_limit"] = 15
-    assert gateway(air).rtt_ms == pytest.approx(float(row["rtt_mean_ms"]), rel=0.10)
+    air["radio"]["short_retry_limit"] = 7
+    assert gateway(air).rtt_ms < 0.65 * float(row["rtt_mean_ms"])

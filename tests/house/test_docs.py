@@ -222,7 +222,7 @@ def test_vagp_s_table_is_that_of_its_runs() -> None:
 
 def test_every_study_and_its_rows_are_cited() -> None:
     page = (ROOT / "studies/README.md").read_text("utf-8")
-    helpers = {"lopsided.py"}  # named in the text, not in the table
+    helpers = {"lopsided.py", "stored_rows.py"}  # named in the text, not in the table
     table = set(re.findall(r"`(\w+\.(?:py|csv|jsonl))`", "".join(re.findall(r"^\|.*$", page, re.MULTILINE))))
     files = {path.name for path in (ROOT / "studies").iterdir() if path.suffix in (".py", ".csv", ".jsonl")}
     assert files - helpers == table, "studies/README.md: a row for each study, with its answer and its rows"
@@ -234,7 +234,9 @@ def test_every_study_and_its_rows_are_cited() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     told = (ROOT / "tools" / "site" / "mkdocs.yml").read_text("utf-8")
     pages = [f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")]
-    pages += [f"labs/{path.stem}.md" for path in (ROOT / "labs").glob("lab[0-9]*.py")]
+    masters = sorted((ROOT / "labs/pacelab_labs/masters").glob("lab[0-9]*.py"))
+    assert len(masters) >= 9
+    pages += [path.relative_to(ROOT).with_suffix(".md").as_posix() for path in masters]
     assert len(pages) > 20
     assert [page for page in sorted(pages) if page not in told] == [], "name it in tools/site/mkdocs.yml"
 

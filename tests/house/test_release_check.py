@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / ".ci" / "release_check.py"
+NIGHTLY = SCRIPT.with_name("nightly.py")
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -20,7 +22,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 def tree(tmp_path: Path) -> Path:
     """A committed tree of two distributions whose version 0.2.0 is ready; `make` does nothing there."""
     (tmp_path / ".ci").mkdir()
-    shutil.copy(SCRIPT, tmp_path / ".ci")
+    for script in (SCRIPT, NIGHTLY):
+        shutil.copy(script, tmp_path / ".ci")
     for folder in (".", "labs"):
         write(tmp_path, f"{folder}/pyproject.toml", '[project]\nversion = "0.2.0"\n')
     write(tmp_path, "CHANGELOG.md", "# Changelog\n\n## 0.2.0 (2027-01-01)\n- New.\n\n## 0.1.0 (2026-11-28)\nFirst.\n")
@@ -52,11 +55,41 @@ def check(tree: Path, *steps: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
 
 
+def verdicts(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """Step -> verdict in the summary."""
+    summary = ran.stdout.partition("\nrelease-check\n")[2]
+    return dict(re.findall(r"^  (\w+) +(passed|failed|not run) +\d+ s$", summary, re.MULTILINE))
+
+
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_finished_release_is_built(tree: Path) -> None:
     ran = check(tree, "wheels", "site")
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.endswith("release-check\n  wheels       passed\n  site         passed\n")
+    assert verdicts(ran) == {"wheels": "passed", "site": "passed"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_step_that_fails_does_not_stop_the_others(tree: Path) -> None:
+    write(tree, "Makefile", "wheels-test:\n\tfalse\ntest-site:\n\t@echo made $@\n")
+    commit(tree)
+    ran = check(tree, "wheels", "site")
+    assert ran.returncode == 1
+    assert verdicts(ran) == {"wheels": "failed", "site": "passed"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_what_was_skipped_is_listed_as_untested(tree: Path) -> None:
+    write(
+        tree,
+        "Makefile",
+        "test-site:\n\t@echo 'SKIPPED [2] tests/a.py:3: no Chromium here'; echo 'skipped Biome: it needs Node.js'\n",
+    )
+    commit(tree)
+    ran = check(tree, "site")
+    assert ran.stdout.splitlines()[-2:] == [
+        "  site: untested here: skipped Biome: it needs Node.js",
+        "  site: untested here: 2 tests: no Chromium here",
+    ]
 
 
 def test_a_changed_tree_is_refused(tree: Path) -> None:

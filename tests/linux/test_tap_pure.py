@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -286,6 +287,7 @@ def test_the_mean_rate_counts_packets_between_looks_with_the_rate_of_the_last_on
     assert (mean.packets, mean.rate_sum_bps) == (40, 10 * 54_000_000 + 30 * 6_000_000)
 
 
+@pytest.mark.skipif(shutil.which("ss") is None, reason="no ss: apt install iproute2")
 def test_a_senders_counters_are_those_of_ss() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         peer, _ = server.accept()

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -108,11 +109,15 @@ RUNS, SAMPLE = 40, 3
 
 def study(name: str) -> ModuleType:
     place = ROOT / "studies" / f"{name}.py"
+    sys.path.insert(0, str(place.parent))  # as for a script: a study imports the files beside it
     spec = importlib.util.spec_from_file_location(f"_study_{name}", place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(place.parent))
     return module
 
 
@@ -121,7 +126,7 @@ HELD, PARTS = study("held_out"), study("expect_parts")
 
 def test_the_tables_are_the_rows() -> None:
     assert HELD.table(HELD.read()) in TEXT
-    assert PARTS.table(PARTS.read()) in TEXT
+    assert PARTS.table(PARTS.ROWS.read()) in TEXT
 
 
 def test_the_verdicts_are_counted() -> None:
@@ -169,7 +174,7 @@ def test_the_sentence_about_unfairness_agrees_with_the_rows() -> None:
 
 
 def test_the_sentence_about_each_part_agrees_with_the_rows() -> None:
-    rows = PARTS.read()
+    rows = PARTS.ROWS.read()
 
     def mean(case: str, routing: str, scheme: str, what: str = "goodput_bps") -> float:
         of = [
@@ -193,10 +198,8 @@ def test_the_sentence_about_each_part_agrees_with_the_rows() -> None:
 @pytest.mark.parametrize("most", [SAMPLE, pytest.param(RUNS, marks=pytest.mark.thorough)])
 def test_rows_are_what_runs_give(most: int) -> None:
     """Checks some random rows of each study. If the model no longer gives a row, run the study again."""
-    by_name = {HELD.name_of(*case): case for case in HELD.CASES}
     for row in Random("held_out").sample(HELD.read(), most):
-        again = HELD.measure(by_name[row["case"]], routing=row["routing"], scheme=row["scheme"], seed=row["seed"])
-        assert again == row
-    for kept in Random("expect_parts").sample(PARTS.read(), most):
-        settings = {"routing": kept["routing"], "scheme": kept["scheme"], "seed": int(kept["seed"])}
-        assert kept.items() >= PARTS.measure(kept["case"], **settings).items(), kept
+        assert row.items() >= HELD.measure(row["case"], row["routing"], row["scheme"], row["seed"]).items(), row
+    for kept in Random("expect_parts").sample(PARTS.ROWS.read(), most):
+        again = PARTS.measure(kept["case"], kept["routing"], kept["scheme"], int(kept["seed"]))
+        assert kept.items() >= again.items(), kept

@@ -1,6 +1,7 @@
 """The guest's side of test_drop_in.py: wmediumd, its status, and radios that only listen. Prints one line of JSON.
 
-Three radios are in one IBSS, and a fourth has a monitor interface. The guest's own Python runs this, without PaceLab.
+Three radios are in one IBSS, and a fourth has a monitor interface. A fifth is an access point on another channel, which
+only beacons, and a sixth looks for it. The guest's own Python runs this, without PaceLab.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ CONFIG = """ifaces: {{ ids = [{ids}]; }};
 model: {{ type = "path_loss"; positions = ({positions}); tx_powers = ({powers});
           model_name = "log_distance"; path_loss_exp = 3; xg = 0; }};
 """
-PLACES = [(0, 0), (20, 0), (20, 20), (10, 5)]
-RADIOTAP_DATA, QOS_DATA = 0x08, 0x88
+PLACES = [(0, 0), (20, 0), (20, 20), (10, 5), (10, 10), (15, 10)]
+IBSS, LISTENER, ACCESS_POINT, SEEKER = (0, 1, 2), 3, 4, 5
+BEACON = "80000000ffffffffffff{mac}{mac}00000000000000000000640001000003617061010882848b960c121824030106"
+"""A beacon of the network "apa" on channel 6, up to the element that the kernel writes itself."""
+DATA, QOS_DATA, A_BEACON = 0x08, 0x88, 0x80
 
 
 def sh(command: str) -> str:
@@ -44,14 +48,14 @@ def phys() -> dict[str, str]:
 
 
 def start_stations(radios: dict[str, str]) -> None:
-    """Give h0 to h3 a radio each. h0, h1 and h2 are in an IBSS."""
+    """Give each host a radio. h0, h1 and h2 are in an IBSS."""
     for station in range(len(PLACES)):
         phy = radios[mac(station)]
         device = next(Path(f"/sys/class/ieee80211/{phy}/device/net").iterdir()).name
         sh(f"ip netns add h{station}; iw phy {phy} set netns name h{station}")
         inside = f"ip netns exec h{station}"
         sh(f"{inside} ip link set {device} name wlan0; {inside} ip link set lo up")
-        if station < 3:
+        if station in IBSS:
             sh(f"{inside} iw dev wlan0 set type ibss; {inside} ip link set wlan0 up")
             sh(f"{inside} ip addr add 10.0.0.{station + 1}/24 dev wlan0")
             sh(f"{inside} iw dev wlan0 ibss join lab {CHANNEL_MHZ} fixed-freq 02:ca:fe:00:00:01")
@@ -80,15 +84,20 @@ class Monitor:
 
     def heard(self, sender: str) -> int:
         """Sequence numbers of unicast data frames of `sender` since the last call."""
-        numbers = set()
+        of_sender = (frame for frame in self._frames() if frame[10:16] == bytes.fromhex(sender.replace(":", "")))
+        return len({frame[22:24] for frame in of_sender if frame[0] in (DATA, QOS_DATA) and not frame[4] & 1})
+
+    def beacons(self) -> int:
+        """Beacons of the access point since the last call."""
+        address = bytes.fromhex(mac(ACCESS_POINT).replace(":", ""))
+        return sum(frame[0] == A_BEACON and frame[10:16] == address for frame in self._frames())
+
+    def _frames(self) -> list[bytes]:
+        frames = []
         while select.select([self.socket], [], [], 0)[0]:
             packet = self.socket.recv(4096)
-            frame = packet[int.from_bytes(packet[2:4], "little") :]
-            if len(frame) < 24 or frame[0] not in (RADIOTAP_DATA, QOS_DATA) or frame[4] & 1:
-                continue
-            if frame[10:16] == bytes.fromhex(sender.replace(":", "")):
-                numbers.add(frame[22:24])
-        return len(numbers)
+            frames.append(packet[int.from_bytes(packet[2:4], "little") :])
+        return [frame for frame in frames if len(frame) >= 24]
 
 
 def setns(there: int) -> None:
@@ -102,6 +111,19 @@ def ping(station: int, peer: int) -> int:
     """Number of answers to FRAMES pings."""
     said = sh(f"ip netns exec h{station} ping -n -i 0.05 -c {FRAMES} 10.0.0.{peer + 1} || true")
     return int(next(line for line in said.splitlines() if "received" in line).split(", ")[1].split()[0])
+
+
+def start_access_point() -> None:
+    inside = f"ip netns exec h{ACCESS_POINT}"
+    sh(f"{inside} iw dev wlan0 set type __ap; {inside} ip link set wlan0 up")
+    head = BEACON.format(mac=mac(ACCESS_POINT).replace(":", ""))
+    sh(f"{inside} iw dev wlan0 ap start apa {OTHER_MHZ} 100 2 head {head}")
+
+
+def finds(station: int, mhz: int, how: str) -> bool:
+    """Whether a scan of one channel, `passive` or active, finds the access point."""
+    said = sh(f"ip netns exec h{station} iw dev wlan0 scan flush freq {mhz} {how}")
+    return f"BSS {mac(ACCESS_POINT)}" in said
 
 
 def status() -> object:
@@ -128,6 +150,26 @@ def main(folder: str) -> dict[str, object]:
     time.sleep(0.5)
     start_stations(radios)
     time.sleep(5)
+    # Passive scans, by a radio that was silent so far and by one that last sent on another channel.
+    start_access_point()
+    time.sleep(1)
+    sh(f"ip netns exec h{SEEKER} ip link set wlan0 up; ip netns exec h{LISTENER} ip link set wlan0 up")
+    found["passive_scan_first"] = finds(SEEKER, OTHER_MHZ, "passive")
+    found["active_scan_elsewhere"] = finds(SEEKER, CHANNEL_MHZ, "")
+    found["passive_scan_after_active"] = finds(SEEKER, OTHER_MHZ, "passive")
+    found["other_channel_first"] = finds(LISTENER, CHANNEL_MHZ, "")
+    found["passive_scan_second"] = finds(LISTENER, OTHER_MHZ, "passive")
+    sh(f"ip netns exec h{LISTENER} ip link set wlan0 down")
+    # A sniffer beside the access point: first on its channel, then on the channel of the IBSS, then back.
+    sniffer = Monitor(SEEKER, radios[mac(SEEKER)])
+    sh(f"ip netns exec h{SEEKER} ip link set wlan0 down")
+    found["beacons"] = []
+    for mhz in (OTHER_MHZ, CHANNEL_MHZ, OTHER_MHZ):
+        sniffer.tune(mhz)
+        sniffer.heard(mac(0))
+        time.sleep(2)
+        found["beacons"].append(sniffer.beacons())
+    sh(f"ip netns exec h{SEEKER} iw dev mon0 del")
     listener = Monitor(3, radios[mac(3)])
     listener.tune(CHANNEL_MHZ)
     time.sleep(2)  # wmediumd searches for monitors each second

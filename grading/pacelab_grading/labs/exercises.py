@@ -29,6 +29,7 @@ from pacelab_grading.rubric.assignment import Assignment, Check
 from pacelab_grading.rubric.context import CheckContext
 from pacelab_grading.rubric.expect import near
 from pacelab_grading.rubric.findings import WrongAnswer
+from pacelab_labs.fold import FOLD, FOLD_END
 
 MASTERS = Path(pacelab_labs.__file__).parent / "masters"
 SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOTALL | re.MULTILINE)
@@ -45,8 +46,8 @@ class LabHandIn(Assignment):
 
     @property
     def handed_out(self) -> str:
-        """The master."""
-        return _text(self.file)
+        """The master, and what surrounds its cells with answers in the notebook."""
+        return _text(self.file) + FOLD + FOLD_END
 
     @property
     def model(self) -> str:

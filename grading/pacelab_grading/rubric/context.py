@@ -33,7 +33,7 @@ from pacelab import (
 from pacelab_grading.rubric.expect import short
 from pacelab_grading.rubric.findings import WrongAnswer
 from pacelab_grading.sandbox.box import Box
-from pacelab_grading.sandbox.failures import IMPORTING, Malformed
+from pacelab_grading.sandbox.failures import IMPORTING, Malformed, Raised
 from pacelab_grading.sandbox.reference import Lender, parts_of
 from pacelab_grading.sandbox.remote import Note, RemoteHook, RemoteObject
 from pacelab_grading.sandbox.session import IDLE_S, AnySession, LocalSession, Session
@@ -85,6 +85,8 @@ class CheckContext:
     _sessions: list[AnySession] = field(default_factory=list)
     _model_session: AnySession | None = None
     _names: frozenset[str] = frozenset()
+    raised: list[Raised] = field(default_factory=list)
+    """What statements at the top level of the file raised when it was loaded."""
     cpu_s: float = 0.0
     """Processor time of all processes, once the context is closed."""
     busiest_cpu_s: float = 0.0
@@ -121,10 +123,10 @@ class CheckContext:
             return self._sessions[-1]
         session = self._started(self.box)
         self.guards = session.guards
-        names = session.request("load", doing=IMPORTING)
-        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise Malformed(f"{IMPORTING}: the sandbox sent a message of an unknown type")
+        names, raised = _loaded(session.request("load", doing=IMPORTING))
         self._names = frozenset(names)
+        for kind, text, where in raised:
+            self.raised.append(Raised({"type": kind, "kinds": "", "text": text, "where": where}, IMPORTING))
         if self.reference:
             lender = self._lender()
             session.lend(lender.parts, lender.answer)
@@ -286,6 +288,15 @@ def _run_once(key: str, experiment: Experiment) -> RunJson:
             _runs.clear()
         _runs[key] = {**run(experiment).run}
     return _runs[key]
+
+
+def _loaded(answer: Any) -> tuple[list[str], list[list[str]]]:
+    """Names and exceptions in the answer of a process that loaded its file. Raises Malformed for anything else."""
+    match answer:
+        case [[*names], [*raised]] if all(isinstance(name, str) for name in names):
+            if all(isinstance(item, list) and list(map(type, item)) == [str] * 3 for item in raised):
+                return names, raised
+    raise Malformed(f"{IMPORTING}: the sandbox sent a message of an unknown type")
 
 
 class RemoteFunction:

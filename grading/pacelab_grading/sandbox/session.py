@@ -267,8 +267,8 @@ class Session:
                     return body  # an answer that arrives in drips stays under watch, like one that does not arrive
             if start:
                 watch = watch or ProcessWatch(None)
-                if watch.wall_s() > START_S:
-                    raise NotGraded(f"{doing} took {START_S:g} s")
+                if watch.wall_s() > START_S * self._time_factor:
+                    raise NotGraded(f"{doing} took {START_S * self._time_factor:g} s")
             else:
                 watch = watch or ProcessWatch(self._pid())
                 self._check_limits(watch, doing, cpu_s, silent=not ready)

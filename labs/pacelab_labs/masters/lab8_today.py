@@ -232,8 +232,12 @@ def pair(frames, rts):
     return run(tried).goodput_bps / 1e6
 
 
-rows = [(f"up to {frames} packets", pair(frames, False), pair(frames, True)) for frames in (1, 64)]
-lab.table(("hidden pair, MCS 7", "without RTS/CTS, Mbit/s", "with RTS/CTS"), rows, "5 s, seed 1.")
+rows = [(f"at most {frames}", pair(frames, False), pair(frames, True)) for frames in (1, 64)]
+lab.table(
+    ("packets per frame", "without RTS/CTS, Mbit/s", "with RTS/CTS"),
+    rows,
+    "Hidden pair, MCS 7, 5 s, seed 1.",
+)
 
 # %%
 aggregates = lab.predict(

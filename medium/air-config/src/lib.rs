@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   radio       propagation, rates and preset                      the engine, the simulator, mediumd
+//!   mode        formats and rates of 802.11n, ac and ax            the same
 //!   traffic     flows and what they send                           the simulator
 //!   lib         a whole run: radio, nodes, wires, flows            the simulator
 //! ```
@@ -9,6 +10,7 @@
 //! This crate contains only data and checks. Each key of the configuration has exactly one type here.
 
 mod high_throughput;
+mod mode;
 mod node_id;
 mod radio;
 mod traffic;
@@ -20,7 +22,8 @@ use serde::Deserialize;
 use crate::radio::check;
 use crate::traffic::LONGEST_S;
 
-pub use high_throughput::{GuardInterval, HT_BASIC_RATES_BPS, HighThroughput};
+pub use high_throughput::{HT_BASIC_RATES_BPS, HighThroughput};
+pub use mode::{Band, Format, GuardInterval, Mode, Width};
 pub use node_id::NodeId;
 pub use radio::{DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation, Radio};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::high_throughput::{HT_BASIC_RATES_BPS, HT_RATES_BPS, HighThroughput};
+use crate::high_throughput::{HT_BASIC_RATES_BPS, HighThroughput};
+use crate::mode::{Format, GuardInterval, Mode};
 
 /// Radio settings.
 #[derive(Clone, Debug, Deserialize)]
@@ -14,7 +15,7 @@ pub struct Radio {
     /// Physical layer.
     #[serde(default)]
     pub phy: PhyKind,
-    /// For 802.11n: guard interval and aggregation. None: the defaults.
+    /// For 802.11n, ac and ax: width, streams, guard interval, band and aggregation. None: the defaults.
     #[serde(default)]
     pub ht: Option<HighThroughput>,
     /// Four access categories instead of one.
@@ -116,11 +117,11 @@ impl Radio {
         let further_bps: Vec<u32> = further_bps.into_iter().collect();
         self.check_ns2_of_2001(&further_bps)?;
         self.check_ht()?;
-        if self.phy == PhyKind::N {
+        if let Some(mode) = self.mode() {
             check_one_of(self.basic_rate_bps, &HT_BASIC_RATES_BPS, "of control frames")?;
             let data_bps = further_bps.into_iter().chain([self.data_rate_bps]);
-            let valid_bps = self.high_throughput().rates_bps();
-            data_bps.into_iter().try_for_each(|bps| check_one_of(bps, valid_bps, "with this guard interval"))?;
+            let what = "with this width, guard interval and number of streams";
+            data_bps.into_iter().try_for_each(|bps| check_one_of(bps, mode.rates_bps(), what))?;
         } else {
             own_bps.into_iter().chain(further_bps).try_for_each(|rate_bps| self.phy.check_rate(rate_bps))?;
         }
@@ -128,27 +129,47 @@ impl Radio {
         check(self.queue_pkts > 0, || "queue_pkts 0: must be >= 1".into())
     }
 
-    /// The settings of 802.11n.
+    /// The mode of data frames of 802.11n, ac and ax. None: the physical layer is older.
+    pub fn mode(&self) -> Option<Mode> {
+        self.phy.format().map(|format| self.high_throughput().mode(format))
+    }
+
+    /// The settings of 802.11n, ac and ax.
     pub fn high_throughput(&self) -> HighThroughput {
         self.ht.unwrap_or_default()
     }
 
+    /// The longest aggregate, bytes.
+    pub fn most_ampdu_bytes(&self) -> u32 {
+        let settings = self.high_throughput();
+        let of_standard = self.phy.format().map_or(0, |format| format.most_ampdu_bytes(settings.band));
+        settings.ampdu_bytes.unwrap_or(of_standard)
+    }
+
     /// Whether stations send aggregates, which are acknowledged by Block Acks.
     pub fn aggregates(&self) -> bool {
-        self.phy == PhyKind::N && self.high_throughput().ampdu_frames > 1
+        self.phy.format().is_some() && self.high_throughput().ampdu_frames > 1
     }
 
     fn check_ht(&self) -> Result<(), String> {
-        if self.phy != PhyKind::N {
-            return check(self.ht.is_none(), || "ht: must be absent unless phy is 802.11n".into());
-        }
-        self.high_throughput().check()?;
+        let Some(format) = self.phy.format() else {
+            return check(self.ht.is_none(), || {
+                "ht: must be absent unless phy is 802.11n, 802.11ac or 802.11ax".into()
+            });
+        };
+        let phy = format.amendment();
+        self.high_throughput().check(format)?;
         check(matches!(self.preset, Preset::Standard | Preset::Sinr), || {
-            "phy 802.11n: preset must be standard or sinr, because ns-2 has no 802.11n".into()
+            format!("phy {phy}: preset must be standard or sinr, because ns-2 has no {phy}")
+        })?;
+        check(self.preset != Preset::Sinr || self.high_throughput().streams == 1, || {
+            "streams: must be 1 with preset sinr, because its error model has no channel between several antennas"
+                .into()
         })?;
         check(self.mac_ack_rate != MacAckRate::Data, || {
-            "phy 802.11n: mac_ack_rate must be basic or mandatory, because control frames have the format of 802.11a"
-                .into()
+            format!(
+                "phy {phy}: mac_ack_rate must be basic or mandatory, because control frames have the format of 802.11a"
+            )
         })
     }
 
@@ -234,21 +255,40 @@ pub enum PhyKind {
     /// OFDM at 2.4 GHz without 802.11b stations.
     #[serde(rename = "802.11g")]
     G,
-    /// 802.11n: HT mixed format at 5 GHz, 20 MHz, one spatial stream. Control frames have the format of 802.11a.
+    /// 802.11n: HT mixed format. Control frames have the format of 802.11a.
     #[serde(rename = "802.11n")]
     N,
+    /// 802.11ac: VHT, at 5 GHz alone. Control frames have the format of 802.11a.
+    #[serde(rename = "802.11ac")]
+    Ac,
+    /// 802.11ax: HE for a single user. Control frames have the format of 802.11a.
+    #[serde(rename = "802.11ax")]
+    Ax,
     /// All rates of 802.11b and g with long slots, as Linux uses at 2.4 GHz. Not available in a configuration.
     #[serde(skip_deserializing)]
     Bg,
 }
 
 impl PhyKind {
-    /// Rates that this physical layer has, ascending, bit/s. Of 802.11n those of data with the default settings.
-    pub const fn rates_bps(self) -> &'static [u32] {
+    /// The format of data frames of 802.11n, ac and ax.
+    pub const fn format(self) -> Option<Format> {
+        match self {
+            PhyKind::N => Some(Format::Ht),
+            PhyKind::Ac => Some(Format::Vht),
+            PhyKind::Ax => Some(Format::HeSu),
+            PhyKind::B | PhyKind::A | PhyKind::G | PhyKind::Bg => None,
+        }
+    }
+
+    /// Rates that this physical layer has, ascending, bit/s. Of 802.11n, ac and ax those of data with the default
+    /// settings.
+    pub fn rates_bps(self) -> &'static [u32] {
         match self {
             PhyKind::B => &DSSS_RATES_BPS,
             PhyKind::A | PhyKind::G => &OFDM_RATES_BPS,
-            PhyKind::N => &HT_RATES_BPS,
+            PhyKind::N => Mode::ht20(GuardInterval::Long).rates_bps(),
+            PhyKind::Ac => Mode { format: Format::Vht, ..Mode::ht20(GuardInterval::Long) }.rates_bps(),
+            PhyKind::Ax => Mode { format: Format::HeSu, ..Mode::ht20(GuardInterval::Long) }.rates_bps(),
             PhyKind::Bg => &ALL_RATES_BPS,
         }
     }
@@ -328,7 +368,8 @@ mod tests {
             (
                 "802.11a",
                 "802.11bg",
-                "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`, `802.11n`",
+                "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`, `802.11n`, `802.11ac`, \
+                 `802.11ax`",
             ),
             ("sinr", "ns3", "unknown variant `ns3`"),
             ("\"capture_db\"", "\"links\": [], \"capture_db\"", "links"),

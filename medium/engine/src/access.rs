@@ -111,6 +111,13 @@ impl AccessCategory {
         self.backoff
     }
 
+    /// Whether the frame in service belongs to a Block Ack agreement: MPDUs, or a Block Ack Request.
+    #[inline]
+    pub fn serves_agreement(&self) -> bool {
+        let requests = || self.in_service.is_some_and(|frame| frame.kind == Kind::BlockAckRequest);
+        self.block_ack.as_ref().is_some_and(|originator| !originator.mpdus.is_empty() || requests())
+    }
+
     pub fn widen_cw(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.contention.cw_max);
     }

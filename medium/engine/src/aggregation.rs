@@ -1,4 +1,4 @@
-//! Aggregates (A-MPDU) of 802.11n: which packets go into one, what its Block Ack confirms, and what happens if the Block
+//! Aggregates (A-MPDU) of 802.11n, ac and ax: which packets go into one, what its Block Ack confirms, and what happens if the Block
 //! Ack is missing.
 //!
 //! An aggregate is put together when its station wins the medium, before an RTS. After a missing Block Ack the station
@@ -8,7 +8,7 @@
 //!
 //! Source: IEEE 802.11-2016 Sec. 10.13 (A-MPDU), 10.24.7 (HT-immediate Block Ack).
 
-use pacelab_air_config::Category;
+use pacelab_air_config::{Band, Category, HighThroughput, Radio};
 
 use crate::access::{Backoff, ExtraBackoff, FrameInService};
 use crate::air::{Air, Failure, MacEvent};
@@ -17,6 +17,8 @@ use crate::event_queue::Ns;
 use crate::exchange::response_timeout_at;
 use crate::frame::{Header, Kind, Packet};
 use crate::ids::{PacketId, StationId};
+use crate::mcs::{Mcs, bit_rate_bps};
+use crate::mpdu_set::MpduSet;
 use crate::phy::frame_bytes;
 use crate::station::{Phase, Response};
 use crate::trace::TraceEvent;
@@ -28,6 +30,12 @@ const LIFETIME_NS: Ns = 500_000_000;
 /// Padding makes each subframe but the last a multiple of this many bytes.
 const SUBFRAME_ALIGNMENT: u32 = 4;
 
+/// Size of a Block Ack: with a bitmap of 32 bytes if agreements have a window of more than 64 MPDUs.
+pub(crate) fn block_ack_bytes(radio: &Radio) -> u32 {
+    let long = radio.high_throughput().window() > HighThroughput::USUAL_FRAMES;
+    if long { frame_bytes::LONG_BLOCK_ACK } else { frame_bytes::BLOCK_ACK }
+}
+
 impl Air {
     fn originator(&mut self, id: StationId, index: usize) -> Option<&mut Originator> {
         self.stations[id].categories[index].block_ack.as_deref_mut()
@@ -38,20 +46,21 @@ impl Air {
         let (now, overhead_bytes) = (self.now, self.rules.overhead_bytes);
         let category = &mut self.stations[id].categories[index];
         let Some(originator) = category.block_ack.as_deref_mut() else { return };
-        let waiting = category.queue.front().map(|packet| packet.to);
+        // A packet outside of the agreements is sent alone, as a broadcast is.
+        let waiting = category.queue.front().map(|packet| packet.to.filter(|_| packet.in_agreement()));
         let packet = match originator.choose(waiting) {
             Next::Nothing => return,
             Next::Request(to) => return self.serve_request(id, index, to),
             Next::Repeat => originator.mpdus[0].packet,
             Next::Fresh => {
                 let Some(packet) = category.queue.pop_front() else { return };
-                if let Some(to) = packet.to {
+                if let Some(to) = packet.to.filter(|_| packet.in_agreement()) {
                     originator.add(now, to, packet, packet.bytes + overhead_bytes);
                 }
                 packet
             }
         };
-        let must_request = packet.to.is_some_and(|to| originator.must_request(to));
+        let must_request = packet.in_agreement() && packet.to.is_some_and(|to| originator.must_request(to));
         match packet.to {
             Some(to) if must_request => self.serve_request(id, index, to),
             _ => self.serve(id, index, packet),
@@ -60,11 +69,19 @@ impl Air {
 
     fn serve(&mut self, id: StationId, index: usize, packet: Packet) {
         let bytes = packet.bytes + self.rules.overhead_bytes;
+        let mpdu = self.originator(id, index).and_then(|originator| originator.mpdus.first()).copied();
+        let alone_and_unicast = mpdu.is_none() && packet.to.is_some();
+        self.stations[id].next_number += u32::from(alone_and_unicast);
+        let number = if alone_and_unicast { self.stations[id].next_number } else { 0 };
+        let rate_bps = match packet.rates {
+            Some(chain) => chain.rate_bps(mpdu.map_or(0, |mpdu| mpdu.attempts)),
+            None => self.data_rate_bps(id, packet.to),
+        };
         let frame = FrameInService {
             packet,
-            frame_bytes: bytes,
-            rate_bps: self.first_rate_bps(id, &packet),
-            number: self.originator(id, index).and_then(|originator| originator.mpdus.first()).map_or(0, |m| m.number),
+            frame_bytes: if packet.to.is_some() { self.phy(id).psdu_bytes(bytes, rate_bps) } else { bytes },
+            rate_bps,
+            number: mpdu.map_or(number, |mpdu| mpdu.number),
             uses_rts: packet.to.is_some() && bytes >= self.config.radio.rts_threshold_bytes,
             cts_received: false,
             kind: Kind::Data,
@@ -80,7 +97,8 @@ impl Air {
 
     /// A Block Ack Request for the MPDUs in service, or for those that the receiver holds.
     fn request(&mut self, id: StationId, index: usize, to: StationId) -> FrameInService {
-        let rate_bps = self.ack_rate_bps(id, self.data_rate_bps(id, Some(to)));
+        let chosen = self.originator(id, index).and_then(|originator| originator.chosen_rate(to));
+        let rate_bps = self.ack_rate_bps(id, chosen.unwrap_or_else(|| self.data_rate_bps(id, Some(to))));
         let number = self.originator(id, index).map_or(0, |originator| originator.starting_number(to));
         let one = self.stations[id].categories.len() == 1;
         let category = if one { Category::default() } else { Category::ALL[index] };
@@ -119,14 +137,25 @@ impl Air {
         let now = self.now;
         let overhead_bytes = self.rules.overhead_bytes;
         let ht = self.config.radio.high_throughput();
-        let most_bytes = ht.ampdu_bytes.min(self.phy(id).longest_psdu_bytes(frame.rate_bps));
+        let standard_bytes = |mcs: Mcs| mcs.mode().format.most_ampdu_bytes(Band::Ghz5);
+        let ampdu_bytes = Mcs::from_code(frame.rate_bps).map_or(self.config.radio.most_ampdu_bytes(), standard_bytes);
+        let most_bytes = ampdu_bytes.min(self.phy(id).longest_psdu_bytes(frame.rate_bps));
         // The spacing is kept by empty delimiters after a short MPDU.
-        let least_bytes = (u64::from(ht.ampdu_spacing_ns) * u64::from(frame.rate_bps)).div_ceil(8_000_000_000) as u32;
+        let rate_bps = bit_rate_bps(frame.rate_bps);
+        let least_bytes = (u64::from(ht.ampdu_spacing_ns) * u64::from(rate_bps)).div_ceil(8_000_000_000) as u32;
         let room = |bytes: u32| (frame_bytes::DELIMITER + bytes).max(least_bytes).next_multiple_of(SUBFRAME_ALIGNMENT);
         let station = &mut self.stations[id];
         station.note_queue(now);
         let category = &mut station.categories[index];
         let Some(originator) = category.block_ack.as_deref_mut() else { return frame };
+        if frame.packet.rates.is_some() {
+            originator.note_chosen_rate(to, frame.rate_bps);
+        }
+        // All MPDUs of a frame have one rate. A packet for which the host chose another rate begins the next frame.
+        let has_rate = |packet: &Packet, attempts: u32| {
+            packet.rates.is_none_or(|chain| chain.aggregates && chain.rate_bps(attempts) == frame.rate_bps)
+                && packet.category == frame.packet.category
+        };
         let mut subframes = Vec::with_capacity(originator.mpdus.len());
         let mut begins = 0;
         let mut psdu_bytes = 0;
@@ -137,8 +166,11 @@ impl Air {
             }
             if place == originator.mpdus.len() {
                 let waiting = category.queue.iter().position(|packet| packet.to == Some(to));
-                let Some(waiting) = waiting.filter(|_| originator.window_is_open(to)) else { break };
+                let Some(waiting) = waiting.filter(|_| originator.window_is_open(to, ht.window())) else { break };
                 let bytes = category.queue[waiting].bytes + overhead_bytes;
+                if !has_rate(&category.queue[waiting], 0) {
+                    break;
+                }
                 if begins + frame_bytes::DELIMITER + bytes > most_bytes {
                     break;
                 }
@@ -147,6 +179,9 @@ impl Air {
                 }
             }
             let mpdu = &originator.mpdus[place];
+            if place > 0 && !has_rate(&mpdu.packet, mpdu.attempts) {
+                break;
+            }
             let end = begins + frame_bytes::DELIMITER + mpdu.bytes;
             if end > most_bytes && place > 0 {
                 break;
@@ -156,16 +191,17 @@ impl Air {
             psdu_bytes = end;
             begins += room(mpdu.bytes);
         }
-        // MPDUs that no longer fit, because the rate fell, wait behind those of this frame.
+        // MPDUs that no longer fit, or that have another rate, wait behind those of this frame.
         let rest = originator.mpdus.split_off(subframes.len());
         originator.repeat_later(rest);
         let first = originator.mpdus[0];
         let alone = subframes.len() == 1;
+        let lone_bytes = station.rules.phy.psdu_bytes(first.bytes, frame.rate_bps);
         let frame = FrameInService {
             packet: first.packet,
             number: first.number,
             kind: if alone { Kind::Data } else { Kind::Aggregate },
-            frame_bytes: if alone { first.bytes } else { psdu_bytes },
+            frame_bytes: if alone { lone_bytes } else { psdu_bytes },
             uses_rts: psdu_bytes >= self.config.radio.rts_threshold_bytes,
             ..frame
         };
@@ -178,7 +214,8 @@ impl Air {
 
     /// Sends an aggregate or a Block Ack Request.
     pub(crate) fn send_under_block_ack(&mut self, id: StationId, frame: &FrameInService) {
-        let block_ack_ns = self.phy(id).airtime_ns(frame_bytes::BLOCK_ACK, self.ack_rate_bps(id, frame.rate_bps));
+        let block_ack_ns =
+            self.phy(id).airtime_ns(block_ack_bytes(&self.config.radio), self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(self.phy(id).sifs_ns + block_ack_ns);
         let station = &mut self.stations[id];
         station.phase = Phase::WaitBlockAck;
@@ -206,8 +243,8 @@ impl Air {
         self.stations[id].timeout_at = timeout_at;
     }
 
-    /// Handles an aggregate for this station. `decoded` has a bit for each of its MPDUs, and at least one is set.
-    pub(crate) fn receive_aggregate(&mut self, id: StationId, now: Ns, header: Header, power_w: f64, decoded: u64) {
+    /// Handles an aggregate for this station, of which at least one MPDU was decoded.
+    pub(crate) fn receive_aggregate(&mut self, id: StationId, now: Ns, header: Header, power_w: f64, decoded: MpduSet) {
         self.end_wait_for_another(id, header.kind);
         let station = &mut self.stations[id];
         if header.uses_rts {
@@ -221,12 +258,12 @@ impl Air {
         let aggregate = self.stations[header.from].sent_aggregates.get(header.number).clone();
         let first = aggregate.subframes.first().map_or(0, |subframe| subframe.number);
         self.respond_with_block_ack(id, now, &header, first);
-        for (place, subframe) in aggregate.subframes.iter().enumerate() {
-            if decoded >> place & 1 == 1 {
+        for (place, subframe) in (0..).zip(&aggregate.subframes) {
+            if decoded.contains(place) {
                 self.accept_mpdu(id, header.from, subframe.packet, subframe.number, power_w);
             }
         }
-        let lost = aggregate.subframes.len() as u64 - u64::from(decoded.count_ones());
+        let lost = aggregate.subframes.len() as u64 - u64::from(decoded.len());
         if lost > 0 {
             self.tracer.note(now, id, TraceEvent::LostMpdus, Some(header.from), lost);
         }

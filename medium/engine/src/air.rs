@@ -321,8 +321,8 @@ impl Air {
     pub fn enqueue(&mut self, now: Ns, id: StationId, packet: Packet, front: bool) -> Result<(), Packet> {
         debug_assert!(now >= self.now);
         self.now = now;
-        let limit = self.config.radio.queue_pkts as usize;
         let station = &mut self.stations[id];
+        let limit = station.queue_pkts.unwrap_or(self.config.radio.queue_pkts) as usize;
         station.note_queue(now);
         let index = station.index_of(packet.category);
         let category = &mut station.categories[index];
@@ -471,8 +471,10 @@ impl Air {
 
     fn take_into_service(&mut self, id: StationId, index: usize, packet: Packet, fresh: bool) {
         let now = self.now;
-        let frame_bytes = packet.bytes + self.rules.overhead_bytes;
+        let mpdu_bytes = packet.bytes + self.rules.overhead_bytes;
         let rate_bps = self.first_rate_bps(id, &packet);
+        let unicast = packet.to.is_some();
+        let frame_bytes = if unicast { self.rules.phy.psdu_bytes(mpdu_bytes, rate_bps) } else { mpdu_bytes };
         let station = &mut self.stations[id];
         station.next_number += 1;
         let idle = (self.rules.immediate_access || (self.rules.defer_timer && fresh)) && station.is_idle(now);
@@ -561,8 +563,8 @@ impl Air {
 pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     if edca {
         Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
-    } else if matches!(phy.modulation, Modulation::Ht(_)) {
-        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n always have QoS
+    } else if phy.mcs_per_frame || matches!(phy.modulation, Modulation::HighThroughput { .. }) {
+        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n, ac and ax always have QoS
     } else {
         vec![Contention::dcf(phy)]
     }

@@ -1,12 +1,13 @@
 //! Block Ack agreements of 802.11n: what the originator has sent and must repeat, and what the recipient holds until it
 //! can deliver packets in order.
 //!
-//! Each pair of stations has a standing agreement with a window of 64 MPDUs (see docs/limits.md). Numbers of MPDUs do
+//! Each pair of stations has a standing agreement with a window of 64 MPDUs, or of 256 if aggregates may be so long (see
+//! docs/limits.md). Numbers of MPDUs do
 //! not wrap here; a capture shows them modulo 4096.
 //!
 //! Invariants
 //! 1. An originator's outstanding MPDUs to one receiver are in one place: in service, or in one row of `repeats`.
-//! 2. Their numbers lie within 64 of the first one, so that one bitmap covers them.
+//! 2. Their numbers lie within the window from the first one on, so that one bitmap covers them.
 //! 3. A recipient delivers each number at most once, in ascending order. It skips a number only when the originator
 //!    says that it gave the MPDU up: by a Block Ack Request with a later starting number.
 //!
@@ -14,14 +15,10 @@
 
 use std::collections::VecDeque;
 
-use pacelab_air_config::HighThroughput;
-
 use crate::event_queue::Ns;
 use crate::frame::Packet;
 use crate::ids::{PacketId, StationId};
-
-/// MPDUs that a bitmap covers.
-pub(crate) const WINDOW: u32 = HighThroughput::MOST_FRAMES;
+use crate::mpdu_set::MpduSet;
 
 /// The upper two bits of a number are the place of the access category: each category has its own agreements.
 const CATEGORY_BIT: u32 = 30;
@@ -48,6 +45,8 @@ struct Agreement {
     next_number: u32,
     /// Numbers that were given up, and that the receiver still awaits. A Block Ack Request must move its window.
     given_up: Vec<u32>,
+    /// The last rate for this receiver that a host chose.
+    chosen_rate: Option<u32>,
 }
 
 /// The agreements of one access category as originator.
@@ -87,7 +86,8 @@ impl Originator {
 
     fn agreement(&mut self, to: StationId) -> &mut Agreement {
         let place = self.agreements.iter().position(|agreement| agreement.to == to).unwrap_or_else(|| {
-            self.agreements.push(Agreement { to, next_number: self.first_number, given_up: Vec::new() });
+            let next_number = self.first_number;
+            self.agreements.push(Agreement { to, next_number, given_up: Vec::new(), chosen_rate: None });
             self.agreements.len() - 1
         });
         &mut self.agreements[place]
@@ -101,10 +101,20 @@ impl Originator {
         self.mpdus.push(Mpdu { packet, bytes, number, attempts: 0, sent: 0, since: now });
     }
 
+    /// Notes the rate that the host chose for a frame to this receiver.
+    pub fn note_chosen_rate(&mut self, to: StationId, rate: u32) {
+        self.agreement(to).chosen_rate = Some(rate);
+    }
+
+    /// The last rate for this receiver that the host chose.
+    pub fn chosen_rate(&mut self, to: StationId) -> Option<u32> {
+        self.agreement(to).chosen_rate
+    }
+
     /// Whether one more MPDU for this receiver fits the window of the MPDUs in service.
-    pub fn window_is_open(&mut self, to: StationId) -> bool {
+    pub fn window_is_open(&mut self, to: StationId, window: u32) -> bool {
         let next = self.agreement(to).next_number;
-        self.mpdus.first().is_none_or(|first| next - first.number < WINDOW)
+        self.mpdus.first().is_none_or(|first| next - first.number < window)
     }
 
     /// Chooses what is sent next if the first waiting packet is for `waiting` (None: a broadcast; outer None: no
@@ -232,9 +242,9 @@ impl Recipient {
         number < self.next || self.held.binary_search(&number).is_ok()
     }
 
-    /// The bits of a Block Ack that starts at this number.
-    pub fn bitmap(&self, start: u32) -> u64 {
-        (0..WINDOW).fold(0, |bits, place| bits | u64::from(self.has(start + place)) << place)
+    /// The bits of a Block Ack that starts at this number and covers `window` numbers.
+    pub fn bitmap(&self, start: u32, window: u32) -> MpduSet {
+        (0..window).filter(|place| self.has(start + place)).collect()
     }
 
     /// Takes an MPDU.
@@ -340,7 +350,7 @@ mod tests {
             (0..6).map(|number| recipient.has(number)).collect::<Vec<_>>(),
             [true, false, true, false, true, false]
         );
-        assert_eq!(recipient.bitmap(0), 0b10101);
+        assert_eq!(recipient.bitmap(0, 64).words(), [0b10101, 0, 0, 0]);
         assert_eq!(recipient.accept(1), Verdict::Deliver { until: 3 });
         assert_eq!(recipient.accept(3), Verdict::Deliver { until: 5 });
     }
@@ -361,12 +371,12 @@ mod tests {
     fn the_window_ends_64_after_the_first_mpdu_in_service() {
         let mut originator = Originator::default();
         for number in 0..64 {
-            assert!(originator.window_is_open(StationId(1)), "{number}");
+            assert!(originator.window_is_open(StationId(1), 64), "{number}");
             originator.add(0, StationId(1), packet(number, 1), 1538);
         }
-        assert!(!originator.window_is_open(StationId(1)));
+        assert!(!originator.window_is_open(StationId(1), 64));
         originator.mpdus.remove(0);
-        assert!(originator.window_is_open(StationId(1)));
+        assert!(originator.window_is_open(StationId(1), 64));
     }
 
     #[test]

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use pacelab_air_config::{PhyKind, Propagation};
 
 use crate::air::{Air, contentions};
+use crate::block_ack::Originator;
 use crate::event_queue::{NEVER, Ns};
 use crate::frame::{Kind, Packet};
 use crate::ids::{IdVec, PacketId, StationId};
+use crate::phy::Phy;
 use crate::propagation::{Link, replace_link};
 use crate::rules::Rules;
 use crate::station::Station;
@@ -58,12 +60,16 @@ impl Air {
 
     /// Sets the physical layer of one station. In a new air all stations have the same layer. A running countdown
     /// continues with the new slots. A frame at a rate that its receiver's physical layer lacks is only energy to that
-    /// receiver.
-    pub fn set_phy(&mut self, id: StationId, kind: PhyKind) {
-        let phy = Rules::phy_of(&self.config.radio, kind);
+    /// receiver. With `mcs_per_frame` frames may also have an MCS (see `Mcs`), and packets of chains with `aggregates`
+    /// are sent under Block Ack agreements. The preset must not be ns-2's.
+    pub fn set_phy(&mut self, id: StationId, kind: PhyKind, mcs_per_frame: bool) {
+        let phy = Phy { mcs_per_frame, ..Rules::phy_of(&self.config.radio, kind) };
         self.catch_up(id, self.now);
         let station = &mut self.stations[id];
         Arc::make_mut(&mut station.rules).phy = phy;
+        for (place, category) in station.categories.iter_mut().enumerate().filter(|_| mcs_per_frame) {
+            category.block_ack.get_or_insert_with(|| Box::new(Originator::new(place)));
+        }
         self.phys_differ = true;
         station.eifs_ns = phy.eifs_ns();
         station.eifs_nav_ns = station.rules.nav_ns(station.eifs_ns);
@@ -76,6 +82,11 @@ impl Air {
         self.reschedule(id);
     }
 
+    /// Sets how many packets wait at one station at most, per access category.
+    pub fn set_queue_limit(&mut self, id: StationId, pkts: u32) {
+        self.stations[id].queue_pkts = Some(pkts);
+    }
+
     /// Makes these stations monitors, and no others: each data frame for another station that a monitor decodes is an
     /// event.
     pub fn set_monitors(&mut self, monitors: Vec<StationId>) {
@@ -84,10 +95,14 @@ impl Air {
         self.monitors = monitors;
     }
 
-    /// Rate in bit/s of the present attempt of a packet, and whether its data frame was sent before. None if the packet is
-    /// not in service at the station, as a broadcast that is over.
+    /// Rate of the present attempt of a packet, and whether its data frame was sent before. None if the packet is not in
+    /// service at the station, as a broadcast that is over.
     pub fn attempt(&self, id: StationId, packet: PacketId) -> Option<(u32, bool)> {
         self.stations[id].categories.iter().find_map(|category| {
+            let mut mpdus = category.block_ack.iter().flat_map(|originator| &originator.mpdus);
+            if let Some(mpdu) = mpdus.find(|mpdu| mpdu.packet.id == packet) {
+                return Some((category.in_service?.rate_bps, mpdu.sent > 1));
+            }
             let frame = category.in_service.filter(|frame| frame.packet.id == packet)?;
             let failed = if frame.uses_rts { category.long_retries } else { category.short_retries };
             Some((frame.rate_bps, failed > 0))

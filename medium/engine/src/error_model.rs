@@ -5,9 +5,10 @@
 //! Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
 //! model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
 
-use pacelab_air_config::DSSS_RATES_BPS;
+use pacelab_air_config::{DSSS_RATES_BPS, Width};
 
-use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy};
+use crate::mcs::Mcs;
+use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy, is_ht_basic, non_ht_reference_bps};
 use crate::rules::{Overlap, Rules};
 
 /// Probability that a frame without interference is decoded.
@@ -28,11 +29,12 @@ const LOST: f64 = -1e6;
 /// Natural logarithm of the probability that `bits` bits at `rate_bps` survive at this power ratio.
 pub(crate) fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
     let error = match phy.modulation {
+        _ if Mcs::is_code(rate_bps) => Mcs::from_code(rate_bps).map_or(0.5, |mcs| wide_bit_error(mcs, sinr)),
         Modulation::Dsss { .. } => dsss_bit_error(rate_bps, sinr),
         Modulation::DsssAndOfdm if DSSS_RATES_BPS.contains(&rate_bps) => dsss_bit_error(rate_bps, sinr),
-        Modulation::Ht(_) => match phy.same_code_rate_bps(rate_bps) {
-            Some(rate_bps) => ofdm_bit_error(rate_bps, sinr),
-            None => coded_bit_error(QAM64, FIVE_SIXTHS, 5.0, sinr),
+        Modulation::HighThroughput { mode, .. } if !is_ht_basic(rate_bps) => match mode.mcs_of(rate_bps) {
+            Some(index) => mcs_bit_error(index, sinr),
+            None => ofdm_bit_error(rate_bps, sinr),
         },
         _ => ofdm_bit_error(rate_bps, sinr),
     };
@@ -71,7 +73,7 @@ const THREE_QUARTERS: (u32, u32, &[f64]) = (
     &[42.0, 201.0, 1_492.0, 10_469.0, 62_935.0, 379_644.0, 2_253_373.0, 13_073_811.0, 75_152_755.0, 428_005_675.0],
 );
 
-/// For code rate 5/6, which only HT has: the values of ns-3's NIST model.
+/// For code rate 5/6, which 802.11a has not: the values of ns-3's NIST model.
 const FIVE_SIXTHS: (u32, u32, &[f64]) = (
     4,
     1,
@@ -89,8 +91,11 @@ const FIVE_SIXTHS: (u32, u32, &[f64]) = (
     ],
 );
 
-/// Share of bits that a symbol error at distance 1 changes, and the mean energy of the constellation.
+/// For a constellation of M points: 4 (1 - 1 / sqrt(M)) / log2(M), the share of bits that a symbol error at distance 1
+/// changes, and the mean energy 2 (M - 1) / 3.
 const QAM64: (f64, f64) = (7.0 / 12.0, 42.0);
+const QAM256: (f64, f64) = (15.0 / 32.0, 170.0);
+const QAM1024: (f64, f64) = (31.0 / 80.0, 682.0);
 
 fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
     let (share, energy, spectrum, info_bits) = match rate_bps {
@@ -104,6 +109,23 @@ fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
         _ => (QAM64.0, QAM64.1, THREE_QUARTERS, 3.0),
     };
     coded_bit_error((share, energy), spectrum, info_bits, sinr)
+}
+
+/// The physical layer of a station whose frames have an MCS of their own counts the noise of 20 MHz. A wider frame meets
+/// more noise, and interference counts as if it filled the channel.
+fn wide_bit_error(mcs: Mcs, sinr: f64) -> f64 {
+    mcs_bit_error(mcs.index(), sinr * f64::from(Width::Mhz20.mhz()) / f64::from(mcs.mode().width.mhz()))
+}
+
+fn mcs_bit_error(index: u8, sinr: f64) -> f64 {
+    match index {
+        7 => coded_bit_error(QAM64, FIVE_SIXTHS, 5.0, sinr),
+        8 => coded_bit_error(QAM256, THREE_QUARTERS, 3.0, sinr),
+        9 => coded_bit_error(QAM256, FIVE_SIXTHS, 5.0, sinr),
+        10 => coded_bit_error(QAM1024, THREE_QUARTERS, 3.0, sinr),
+        11 => coded_bit_error(QAM1024, FIVE_SIXTHS, 5.0, sinr),
+        _ => ofdm_bit_error(non_ht_reference_bps(index), sinr),
+    }
 }
 
 fn coded_bit_error((share, energy): (f64, f64), spectrum: (u32, u32, &[f64]), info_bits: f64, sinr: f64) -> f64 {
@@ -122,6 +144,8 @@ fn coded_bit_error((share, energy): (f64, f64), spectrum: (u32, u32, &[f64]), in
 
 #[cfg(test)]
 mod tests {
+    use pacelab_air_config::{Band, Format, GuardInterval, Mode, Width};
+
     use super::*;
 
     fn frame_success(phy: &Phy, rate_bps: u32, snr_db: f64, bytes: f64) -> f64 {
@@ -139,7 +163,8 @@ mod tests {
         let threshold = |phy: &Phy, rate_bps| {
             (-200..400).map(f64::from).find(|tenths| frame_success(phy, rate_bps, tenths / 10.0, 1024.0) > 0.9)
         };
-        for phy in [Phy::dsss(true), Phy::ofdm_a()] {
+        let wide = Mode { width: Width::Mhz80, format: Format::HeSu, ..Mode::ht20(GuardInterval::Long) };
+        for phy in [Phy::dsss(true), Phy::ofdm_a(), Phy::high_throughput(wide, Band::Ghz5)] {
             let needed: Vec<_> = phy.rates_bps().iter().map(|&rate| threshold(&phy, rate).unwrap() / 10.0).collect();
             // 9 Mbit/s (BPSK 3/4) needs more than 12 (QPSK 1/2): a known oddity of 802.11a
             let odd = |pair: &[f64]| pair[0] > pair[1];
@@ -174,6 +199,20 @@ mod tests {
                 assert!((error - expected).abs() <= 1e-5 * expected, "{rate_bps} {sinr}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn dense_constellations_have_the_bit_errors_of_the_textbook() {
+        // 256-QAM: Pb = 4 / 8 * (1 - 1/16) * Q(sqrt(3 SNR / 255)) = 15/32 * erfc(sqrt(SNR / 170)) / 2.
+        // At SNR 170 * 4 the argument is 2, erfc(2) = 4.677_73e-3: Pb = 1.096_34e-3, D = sqrt(4 Pb (1 - Pb)) = 6.618_7e-2.
+        // Code rate 3/4: (42 D^5 + 201 D^6 + 1492 D^7 + ...) / 6; the terms below 1e-9 do not show.
+        let d: f64 = 6.618_7e-2;
+        let weights = [42.0, 201.0, 1_492.0, 10_469.0, 62_935.0, 379_644.0, 2_253_373.0, 13_073_811.0];
+        let sum: f64 = (5..).zip(weights).map(|(power, weight)| weight * d.powi(power)).sum();
+        let error = coded_bit_error(QAM256, THREE_QUARTERS, 3.0, 680.0);
+        assert!((error / (sum / 6.0) - 1.0).abs() < 1e-2, "{error} {}", sum / 6.0);
+        // 1024-QAM: 4 / 10 * (1 - 1/32) = 31/80; 2 * 1023 / 3 = 682
+        assert_eq!(QAM1024, (0.3875, 682.0));
     }
 
     #[test]

@@ -6,10 +6,12 @@
 use pacelab_air_config::MacAckRate;
 
 use crate::access::{ExtraBackoff, FrameInService};
+use crate::aggregation::block_ack_bytes;
 use crate::air::{Air, Failure, MacEvent};
 use crate::event_queue::{NEVER, Ns};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::{PacketId, StationId};
+use crate::mpdu_set::MpduSet;
 use crate::phy::frame_bytes;
 use crate::reception::overhear_all;
 use crate::rules::{Overlap, ResponseTimeout, Rules};
@@ -131,7 +133,7 @@ impl Air {
                 rate_bps,
                 at: if behind_wait { NEVER } else { at },
             });
-            if station.category().block_ack.is_some() {
+            if header.in_agreement {
                 self.accept_mpdu(id, header.from, header.packet, header.number, power_w);
                 return;
             }
@@ -196,7 +198,7 @@ impl Air {
         station.freeze(now);
         let category = &station.categories[index];
         let Some(mut frame) = category.in_service else { return };
-        if category.block_ack.is_some() {
+        if category.serves_agreement() {
             frame = self.aggregate(id, index, frame);
         }
         if frame.uses_rts && !frame.cts_received {
@@ -211,7 +213,8 @@ impl Air {
         let control = self.control_rate_bps(id, frame.rate_bps);
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
         let data_ns = phy.airtime_ns(frame.frame_bytes, frame.rate_bps);
-        let ack_bytes = if frame.kind == Kind::Aggregate { frame_bytes::BLOCK_ACK } else { frame_bytes::ACK };
+        let ack_bytes =
+            if frame.kind == Kind::Aggregate { block_ack_bytes(&self.config.radio) } else { frame_bytes::ACK };
         let ack_ns = phy.airtime_ns(ack_bytes, self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(3 * phy.sifs_ns + cts_ns + data_ns + ack_ns);
         self.stations[id].phase = Phase::WaitCts;
@@ -296,7 +299,7 @@ impl Air {
         let kind = response.kind;
         let bytes = match kind {
             Kind::Cts => frame_bytes::CTS,
-            Kind::BlockAck => frame_bytes::BLOCK_ACK,
+            Kind::BlockAck => block_ack_bytes(&self.config.radio),
             _ => frame_bytes::ACK,
         };
         let airtime_ns = rules.phy.airtime_ns(bytes, response.rate_bps);
@@ -308,6 +311,7 @@ impl Air {
             packet: PacketId(0),
             number: if kind == Kind::BlockAck { station.block_ack_start } else { 0 },
             uses_rts: false,
+            in_agreement: false,
             rate_bps: response.rate_bps,
         };
         if kind == Kind::Cts {
@@ -410,7 +414,10 @@ impl Air {
         let station = &mut self.stations[id];
         station.counters.retries += 1;
         let category = station.category();
-        let rate_bps = frame.packet.rates.map_or(frame.rate_bps, |chain| chain.rate_bps(frame.attempts));
+        let mpdu = category.block_ack.as_ref().and_then(|originator| originator.mpdus.first());
+        let attempts = mpdu.map_or(frame.attempts, |mpdu| mpdu.attempts);
+        let chain = frame.packet.rates.filter(|_| frame.kind != Kind::BlockAckRequest);
+        let rate_bps = chain.map_or(frame.rate_bps, |chain| chain.rate_bps(attempts));
         category.in_service = Some(FrameInService { cts_received: false, rate_bps, ..frame });
         category.widen_cw();
         let count = category.short_retries.max(category.long_retries);
@@ -420,7 +427,7 @@ impl Air {
 
     pub(crate) fn give_up(&mut self, id: StationId, now: Ns, frame: FrameInService, failure: Failure) {
         let station = &mut self.stations[id];
-        if station.category().block_ack.is_none() {
+        if !station.category().serves_agreement() {
             let (counter, event) = match failure {
                 Failure::Rts => (&mut station.counters.drops_rts, TraceEvent::DropRts),
                 Failure::Data => (&mut station.counters.drops_data, TraceEvent::DropData),
@@ -439,9 +446,9 @@ impl Air {
         let index = station.serving;
         let category = station.category();
         category.reset_cw();
+        let under_block_ack = category.serves_agreement();
         category.in_service = None;
         category.wants_refill = true;
-        let under_block_ack = category.block_ack.is_some();
         self.refills.push((id, index));
         if under_block_ack && self.finish_under_block_ack(id, &frame, failure) {
             return;
@@ -508,6 +515,7 @@ impl Air {
             packet: frame.packet.id,
             number: frame.number,
             uses_rts: frame.uses_rts,
+            in_agreement: self.stations[id].category().serves_agreement(),
             rate_bps,
         };
         let airtime_ns = self.phy(id).airtime_ns(bytes, rate_bps);
@@ -540,7 +548,7 @@ impl Air {
         if self.tracer.on {
             self.trace_frame(id, &header, airtime_ns);
         }
-        let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
+        let monitored = matches!(header.kind, Kind::Data | Kind::Aggregate) && !self.monitors.is_empty();
         if self.phys_differ || monitored || self.rows[id].fades() || !self.overhears {
             self.reach::<true>(id, &header, airtime_ns as u32, monitored);
         } else {
@@ -602,8 +610,10 @@ impl Air {
     #[inline(never)]
     fn trace_frame(&mut self, id: StationId, header: &Header, airtime_ns: Ns) {
         let bitmap = match header.kind {
-            Kind::BlockAck => self.stations[id].recipient(header.to, header.number).bitmap(header.number),
-            _ => 0,
+            Kind::BlockAck => self.stations[id]
+                .recipient(header.to, header.number)
+                .bitmap(header.number, self.config.radio.high_throughput().window()),
+            _ => MpduSet::default(),
         };
         self.tracer.sent(self.now, airtime_ns, header, bitmap);
         if header.kind == Kind::Aggregate {

@@ -20,12 +20,21 @@ pub struct Packet {
     pub rates: Option<RateChain>,
 }
 
+impl Packet {
+    /// Whether the packet is part of a Block Ack agreement, if its station has those.
+    pub(crate) fn in_agreement(&self) -> bool {
+        self.to.is_some() && self.rates.is_none_or(|chain| chain.aggregates)
+    }
+}
+
 /// Data rates of the attempts of one packet, set by a rate control in the layer above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChain {
-    /// (bit/s, attempts), in this order. The last used stage holds for all further attempts. Unused stages have 0
-    /// attempts.
+    /// (rate, attempts), in this order. The last used stage holds for all further attempts. Unused stages have 0
+    /// attempts. A rate is in bit/s, or the code of an `Mcs`.
     pub stages: [(u32, u8); 4],
+    /// The packet may be part of an aggregate, if its station has Block Ack agreements.
+    pub aggregates: bool,
 }
 
 impl RateChain {
@@ -43,7 +52,7 @@ impl RateChain {
         place
     }
 
-    /// Rate of the attempt that follows `made` attempts, bit/s.
+    /// Rate of the attempt that follows `made` attempts.
     pub fn rate_bps(&self, made: u32) -> u32 {
         self.stages[self.stage(made)].0
     }
@@ -91,6 +100,9 @@ pub(crate) struct Header {
     pub packet: PacketId,
     pub number: u32,
     pub uses_rts: bool,
+    /// Data: the packet belongs to a Block Ack agreement, whose number it has.
+    pub in_agreement: bool,
+    /// Bit/s, or the code of an `Mcs`.
     pub rate_bps: u32,
 }
 
@@ -217,7 +229,8 @@ mod tests {
 
     #[test]
     fn the_last_stage_of_a_chain_makes_all_attempts_that_follow() {
-        let chain = RateChain { stages: [(11_000_000, 2), (2_000_000, 1), (0, 0), (0, 0)] };
+        let stages = [(11_000_000, 2), (2_000_000, 1), (0, 0), (0, 0)];
+        let chain = RateChain { stages, aggregates: false };
         let rates: Vec<u32> = (0..5).map(|made| chain.rate_bps(made) / 1_000_000).collect();
         assert_eq!(rates, [11, 11, 2, 2, 2]);
     }
@@ -232,6 +245,7 @@ mod tests {
             packet: PacketId(0),
             number: 0,
             uses_rts: false,
+            in_agreement: false,
             rate_bps: 1,
         };
         Arrival {

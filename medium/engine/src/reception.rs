@@ -5,6 +5,8 @@ use crate::error_model::log_success;
 use crate::event_queue::{Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::StationId;
+use crate::mcs::bit_rate_bps;
+use crate::mpdu_set::MpduSet;
 use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
 use crate::station::{Interference, Lock, Station};
@@ -208,16 +210,25 @@ impl Air {
         if station.is_sending(end) {
             return;
         }
-        if decoded == 0 {
+        if decoded.is_empty() {
             self.tracer.note(end, id, TraceEvent::Garbled, Some(header.from), 0);
             self.hold_eifs(id, end);
             return;
         }
         station.garbled_at = 0;
-        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), decoded);
+        let [first, further @ ..] = decoded.words() else { return };
+        if self.config.radio.high_throughput().window() > u64::BITS {
+            further
+                .iter()
+                .for_each(|&word| self.tracer.note(end, id, TraceEvent::DecodeFurther, Some(header.from), word));
+        }
+        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), *first);
         if header.is_for(id) {
             self.receive_aggregate(id, end, header, lock.arrival.power_w, decoded);
             return;
+        }
+        if self.monitors.contains(&id) {
+            self.overhear_aggregate(id, header, lock.arrival.power_w, decoded);
         }
         let until = end + self.rules.nav_ns(header.duration_ns.into());
         if until > self.stations[id].nav.max(end) {
@@ -226,12 +237,22 @@ impl Air {
         }
     }
 
-    /// A bit for each MPDU of the aggregate that was decoded.
-    fn decoded_mpdus(&mut self, id: StationId, lock: &Lock) -> u64 {
+    /// Reports the decoded MPDUs of an aggregate for another station.
+    fn overhear_aggregate(&mut self, id: StationId, header: Header, power_w: f64, decoded: MpduSet) {
+        let subframes = &self.stations[header.from].sent_aggregates.get(header.number).subframes;
+        for (_, subframe) in (0..).zip(subframes).filter(|&(place, _)| decoded.contains(place)) {
+            let packet = subframe.packet;
+            self.mac_events.push_back(MacEvent::Overheard { station: id, from: header.from, packet, power_w });
+        }
+    }
+
+    /// The MPDUs of the aggregate that were decoded.
+    fn decoded_mpdus(&mut self, id: StationId, lock: &Lock) -> MpduSet {
         let Arrival { start, airtime_ns, decodable, header, power_w, loss, .. } = lock.arrival;
         let by_model = self.rules.overlap == Overlap::ErrorModel;
+        let mut decoded = MpduSet::default();
         if lock.collided || lock.spoiled || !(decodable || by_model) {
-            return 0;
+            return decoded;
         }
         let aggregate = std::mem::take(self.stations[header.from].sent_aggregates.get_mut(header.number));
         let ratio = self.capture_ratio;
@@ -247,13 +268,14 @@ impl Air {
             overlapping(&parts, start, from, to).all(|(_, part)| power_w >= ratio * part.power_w)
         };
         let body_starts = lock.body_starts(rules);
-        let mut decoded = 0;
         if survives(start, body_starts, phy.preamble_rate_bps(header.rate_bps), &mut station.random) {
             let at = |byte| start + phy.byte_begins_ns(byte, aggregate.psdu_bytes, airtime_ns.into(), header.rate_bps);
-            for (place, subframe) in aggregate.subframes.iter().enumerate() {
+            for (place, subframe) in (0..).zip(&aggregate.subframes) {
                 let (from, to) = (at(subframe.offset), at(subframe.offset + subframe.bytes));
                 let intact = survives(from, to, header.rate_bps, &mut station.random) && station.gets_through(loss);
-                decoded |= u64::from(intact) << place;
+                if intact {
+                    decoded.insert(place);
+                }
             }
         }
         station.interference = parts;
@@ -355,7 +377,7 @@ fn overlapping(parts: &[Interference], start: Ns, from: Ns, to: Ns) -> impl Iter
 fn success_over(parts: &[Interference], lock: &Lock, rules: &Rules, from: Ns, to: Ns, rate_bps: u32) -> f64 {
     let noise_w = rules.phy.noise_w();
     let logarithms = overlapping(parts, lock.arrival.start, from, to).map(|(common_ns, part)| {
-        let bits = common_ns as f64 * f64::from(rate_bps) / 1e9;
+        let bits = common_ns as f64 * f64::from(bit_rate_bps(rate_bps)) / 1e9;
         log_success(&rules.phy, rate_bps, lock.arrival.power_w / (noise_w + part.power_w), bits)
     });
     logarithms.sum()
@@ -378,7 +400,7 @@ fn judge(station: &mut Station, rules: &Rules, until: Ns) {
         let sum_w: f64 = others.map(|&(_, power_w)| power_w).sum();
         let sinr = frame.power_w / (noise_w + (sum_w - frame.power_w).max(0.0));
         let rate_bps = if in_preamble { rules.phy.preamble_rate_bps(rate_bps) } else { rate_bps };
-        let bits = (to - from) as f64 * f64::from(rate_bps) / 1e9;
+        let bits = (to - from) as f64 * f64::from(bit_rate_bps(rate_bps)) / 1e9;
         lock.log_success += log_success(&rules.phy, rate_bps, sinr, bits);
         lock.judged_until = to;
     }
@@ -405,6 +427,7 @@ mod tests {
             packet: PacketId(0),
             number: 0,
             uses_rts: false,
+            in_agreement: false,
             rate_bps,
         };
         let airtime_ns = 192_000 + (8_000_000_000_000_u64 / u64::from(rate_bps)) as u32;

@@ -12,7 +12,7 @@ use crate::phy::Phy;
 
 const US: Ns = 1_000;
 
-/// The QoS Control field in data frames of 802.11n.
+/// The QoS Control field in data frames of 802.11n, ac and ax.
 const QOS_CONTROL_BYTES: u32 = 2;
 
 /// How a receiver treats frames that overlap in time.
@@ -117,14 +117,17 @@ impl Rules {
             Preset::Standard => Rules::standard(phy),
             Preset::Sinr => Rules::sinr(phy),
         };
-        let qos_bytes = if radio.phy == PhyKind::N { QOS_CONTROL_BYTES } else { 0 };
+        let qos_bytes = if radio.mode().is_some() { QOS_CONTROL_BYTES } else { 0 };
         Rules { overhead_bytes: rules.overhead_bytes + qos_bytes, ..rules }
     }
 
     /// The timing of a physical layer under the radio's preset.
     pub fn phy_of(radio: &Radio, kind: PhyKind) -> Phy {
+        if let Some(format) = kind.format() {
+            let settings = radio.high_throughput();
+            return Phy::high_throughput(settings.mode(format), settings.band);
+        }
         match radio.preset {
-            _ if kind == PhyKind::N => Phy::ht(radio.high_throughput().guard_interval),
             Preset::Ns2 => Phy::of(kind, false),
             Preset::Ns2Of2001 => Phy::dsss_of_2001(radio.data_rate_bps),
             Preset::Standard | Preset::Sinr => Phy::of(kind, true),

@@ -22,6 +22,7 @@ use crate::block_ack::{Recipient, SentAggregates};
 use crate::event_queue::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Kind, Pending};
 use crate::ids::StationId;
+use crate::mcs::Mcs;
 use crate::phy::Modulation;
 use crate::random::Stream;
 use crate::rules::Rules;
@@ -155,6 +156,8 @@ pub(crate) struct Station {
     /// Addition to the backoff after a delivered frame.
     pub extra_backoff: ExtraBackoff,
     pub queue_changed_at: Ns,
+    /// Most packets that wait, if not those of the radio.
+    pub queue_pkts: Option<u32>,
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
     pub last_numbers: Vec<(StationId, u32)>,
@@ -195,6 +198,7 @@ impl Station {
             serving: 0,
             extra_backoff: ExtraBackoff::default(),
             queue_changed_at: 0,
+            queue_pkts: None,
             next_number: 0,
             last_numbers: Vec::new(),
             recipients: Vec::new(),
@@ -216,7 +220,7 @@ impl Station {
     /// Whether the physical layer can demodulate a frame of this modulation and rate.
     #[inline]
     pub fn understands(&self, modulation: Modulation, rate_bps: u32) -> bool {
-        self.rules.phy.modulation == modulation || self.rules.phy.has(rate_bps)
+        (self.rules.phy.modulation == modulation && !Mcs::is_code(rate_bps)) || self.rules.phy.has(rate_bps)
     }
 
     /// Whether `first`, the first pending frame, is over by `now` and met no other frame.

@@ -6,6 +6,7 @@ use crate::block_ack::SentAggregate;
 use crate::event_queue::Ns;
 use crate::frame::{Header, Kind};
 use crate::ids::{PacketId, StationId};
+use crate::mpdu_set::MpduSet;
 
 /// Events at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +27,7 @@ pub enum TraceEvent {
     SendBlockAck,
     /// The receiver locked on a frame from the peer; value: when it ends.
     Lock,
-    /// Decoded a frame from the peer. Of an aggregate, value: a bit for each MPDU that was decoded.
+    /// Decoded a frame from the peer. Of an aggregate, value: a bit for each of the first 64 MPDUs that was decoded.
     Decode,
     /// A frame from the peer destroyed the one being received.
     Collide,
@@ -54,6 +55,9 @@ pub enum TraceEvent {
     DropData,
     /// Dropped a packet of the interface queue, because it was full or by its discipline; value: the packet.
     DropQueue,
+    /// Decoded further MPDUs of an aggregate of more than 64; value: a bit for each of the next 64. Three of these precede
+    /// the `Decode` of the aggregate.
+    DecodeFurther,
 }
 
 /// One record.
@@ -95,7 +99,7 @@ pub struct SentFrame {
     /// An MPDU of an aggregate. Each MPDU is a `SentFrame` of its own with the times of the whole aggregate.
     pub aggregate: Option<InAggregate>,
     /// Block Ack: a bit for each number from `number` on that was received.
-    pub bitmap: u64,
+    pub bitmap: MpduSet,
 }
 
 /// The place of an MPDU in an aggregate.
@@ -129,7 +133,7 @@ impl Tracer {
 
     /// Records a frame at its start. `bitmap` belongs to a Block Ack.
     #[inline]
-    pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header, bitmap: u64) {
+    pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header, bitmap: MpduSet) {
         if self.on {
             self.frames.push(SentFrame {
                 at,

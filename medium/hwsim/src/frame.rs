@@ -16,6 +16,8 @@ pub struct Head {
     pub class: Class,
     /// User priority 0..7 of a QoS data frame.
     pub priority: Option<u8>,
+    /// A data frame without data, such as a null function.
+    pub is_null: bool,
 }
 
 /// The type field.
@@ -47,6 +49,7 @@ impl Head {
             transmitter: frame.get(10..16)?.try_into().ok()?,
             class,
             priority: if is_qos { Some(frame.get(qos_at)? & 7) } else { None },
+            is_null: class == Class::Data && control & 0x0040 != 0,
         })
     }
 
@@ -56,18 +59,20 @@ impl Head {
     }
 }
 
-/// The kinds of legacy rates that a station has: those of 802.11b and those of OFDM.
+/// The kinds of rates that a station has: those of 802.11b, those of OFDM, and MCS of 802.11n or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Rates {
     pub dsss: bool,
     pub ofdm: bool,
+    pub mcs: bool,
 }
 
 /// The rates that the sender of a beacon or an association request announces. None for other frames. A probe request
 /// does not count, because it lists the rates of the radio and not those of its network.
 ///
-/// Source: IEEE 802.11-2020 Sec. 9.3.3.2, 9.3.3.5, 9.3.3.7 (frame bodies), 9.4.2.3, 9.4.2.13 (supported rates).
+/// Source: IEEE 802.11-2020 Sec. 9.3.3.2, 9.3.3.5, 9.3.3.7 (frame bodies), 9.4.2.3, 9.4.2.13 (supported rates), 9.4.2.55
+/// (HT capabilities).
 pub fn announced_rates(frame: &[u8]) -> Option<Rates> {
     const HEADER_BYTES: usize = 24;
     let fixed_bytes = match frame.first()? {
@@ -77,7 +82,7 @@ pub fn announced_rates(frame: &[u8]) -> Option<Rates> {
         _ => return None,
     };
     let mut elements = frame.get(HEADER_BYTES + fixed_bytes..)?;
-    let mut rates = Rates { dsss: false, ofdm: false };
+    let mut rates = Rates { dsss: false, ofdm: false, mcs: false };
     while let [id, length, rest @ ..] = elements {
         let body = rest.get(..usize::from(*length))?;
         if matches!(id, 1 | 50) {
@@ -86,9 +91,36 @@ pub fn announced_rates(frame: &[u8]) -> Option<Rates> {
                 rates.ofdm |= matches!(rate, 12 | 18 | 24 | 36 | 48 | 72 | 96 | 108);
             }
         }
+        rates.mcs |= *id == HT_CAPABILITIES;
         elements = &rest[body.len()..];
     }
     (rates.dsss || rates.ofdm).then_some(rates)
+}
+
+const HT_CAPABILITIES: u8 = 45;
+
+/// Changes an ADDBA request so that Linux declines it: the policy becomes a delayed Block Ack. Returns whether the frame
+/// is a request. See `docs/hwsim.md` for the reason.
+///
+/// Source: IEEE 802.11-2020 Sec. 9.6.4.2 (ADDBA Request), 9.4.1.13 (Block Ack Parameter Set); the kernel's
+/// net/mac80211/agg-rx.c, __ieee80211_start_rx_ba_session.
+pub fn decline_block_ack(frame: &mut [u8]) -> bool {
+    const ACTION: u8 = 0xd0;
+    const BLOCK_ACK: u8 = 3;
+    const ADDBA_REQUEST: u8 = 0;
+    const PROTECTED: u8 = 0x40;
+    const IMMEDIATE: u8 = 1 << 1;
+    let [ACTION, flags, ..] = frame else { return false };
+    if *flags & PROTECTED != 0 {
+        return false;
+    }
+    match frame.get_mut(24..28) {
+        Some([BLOCK_ACK, ADDBA_REQUEST, _token, parameters]) => {
+            *parameters &= !IMMEDIATE;
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Whether this is a channel at 5 GHz or above, where 802.11b does not exist.
@@ -172,7 +204,7 @@ mod tests {
             }
             frame
         };
-        let describe = |dsss, ofdm| Some(Rates { dsss, ofdm });
+        let describe = |dsss, ofdm| Some(Rates { dsss, ofdm, mcs: false });
         let b = [0x82, 0x84, 11, 22]; // 1 and 2 Mbit/s are basic
         assert_eq!(announced_rates(&frame(0x80, 12, &b, &[])), describe(true, false));
         assert_eq!(announced_rates(&frame(0x00, 4, &b, &[12, 108])), describe(true, true));
@@ -180,6 +212,32 @@ mod tests {
         assert_eq!((announced_rates(&frame(0x40, 0, &b, &[])), announced_rates(&QOS_DATA)), (None, None));
         let whole = frame(0x80, 12, &b, &[12]);
         (0..24 + 12 + 5 + 6).for_each(|length| assert_eq!(announced_rates(&whole[..length]), None, "{length}"));
+    }
+
+    #[test]
+    fn a_beacon_of_80211n_has_its_capabilities() {
+        let mut beacon = vec![0x80; 1];
+        beacon.resize(24 + 12, 0);
+        beacon.extend([1, 2, 0x82, 12, 45, 2, 0, 0]);
+        assert_eq!(announced_rates(&beacon), Some(Rates { dsss: true, ofdm: true, mcs: true }));
+    }
+
+    #[test]
+    fn a_request_for_a_block_ack_session_becomes_one_that_linux_declines() {
+        let mut request = vec![0; 24];
+        request[0] = 0xd0;
+        request.extend([3, 0, 7, 0x02, 0x10, 0, 0, 0x10, 0]); // token 7, immediate
+        let mut changed = request.clone();
+        assert!(decline_block_ack(&mut changed));
+        assert_eq!(changed[27], request[27] & !2);
+        assert_eq!((&changed[..27], &changed[28..]), (&request[..27], &request[28..]));
+        for (at, value) in [(0, 0x80), (1, 0x40), (24, 4), (25, 1)] {
+            let mut other = request.clone();
+            other[at] = value;
+            let before = other.clone();
+            assert!(!decline_block_ack(&mut other) && other == before, "{at}");
+        }
+        (0..28).for_each(|length| assert!(!decline_block_ack(&mut request[..length].to_vec()), "{length}"));
     }
 
     #[test]

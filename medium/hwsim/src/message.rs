@@ -16,6 +16,14 @@ pub const ACKED: u32 = 4;
 
 /// A stage's index is an HT MCS (MAC80211_HWSIM_TX_RC_MCS).
 pub const STAGE_IS_HT: u16 = 1 << 3;
+/// A stage's channel has 40 MHz (MAC80211_HWSIM_TX_RC_40_MHZ_WIDTH).
+pub const STAGE_40_MHZ: u16 = 1 << 5;
+/// A stage has the short guard interval (MAC80211_HWSIM_TX_RC_SHORT_GI).
+pub const STAGE_SHORT_GUARD: u16 = 1 << 7;
+/// A stage's channel has 80 MHz (MAC80211_HWSIM_TX_RC_80_MHZ_WIDTH).
+pub const STAGE_80_MHZ: u16 = 1 << 9;
+/// A stage's channel has 160 MHz (MAC80211_HWSIM_TX_RC_160_MHZ_WIDTH).
+pub const STAGE_160_MHZ: u16 = 1 << 10;
 /// A stage's index is a VHT MCS (MAC80211_HWSIM_TX_RC_VHT_MCS).
 pub const STAGE_IS_VHT: u16 = 1 << 8;
 

@@ -361,7 +361,11 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
     let preset = named(preset).ok_or_else(|| format!("pacelab.preset: {preset:?}: must be ns2, standard or sinr"))?;
     let phy = file.at("pacelab.phy").map(|value| value.text().unwrap_or_default());
     let phy = phy.map(|name| {
-        let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name).filter(|&phy| phy != PhyKind::N) };
+        let found = if name == "802.11bg" {
+            Some(PhyKind::Bg)
+        } else {
+            named(name).filter(|phy: &PhyKind| phy.format().is_none())
+        };
         found.ok_or_else(|| format!("pacelab.phy: {name:?}: must be 802.11a, 802.11b, 802.11g or 802.11bg"))
     });
     let pcap = file.at("pacelab.pcap").map(|value| {

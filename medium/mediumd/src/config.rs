@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use pacelab_air_config::{PhyKind, Propagation, Radio as RadioSettings};
+use pacelab_air_config::{Propagation, Radio as RadioSettings};
 use pacelab_engine::{AirConfig, StationId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -115,7 +115,7 @@ impl Config {
         }
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate_bps)| rate_bps);
         self.check_propagation(&self.radio.propagation)?;
-        if self.radio.phy == PhyKind::N {
+        if self.radio.phy.format().is_some() {
             return Err("radio: phy must be 802.11b, 802.11a or 802.11g: mediumd sends no aggregates".to_owned());
         }
         self.radio.check(self.stations.iter().filter_map(|station| station.data_rate_bps).chain(link_rates))

@@ -14,8 +14,8 @@ use netlink_sys::{Socket, SocketAddr};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{setsockopt, sockopt};
-use pacelab_engine::{Id, IdVec, Ns, Phy, StationId};
-use pacelab_hwsim::frame::{Head, rate_index};
+use pacelab_engine::{Id, IdVec, Mcs, Ns, Phy, StationId, bit_rate_bps};
+use pacelab_hwsim::frame::{Head, decline_block_ack, rate_index};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::message::{Message, Sent};
 
@@ -101,6 +101,9 @@ impl RadioHosts {
         if changed == Some(true) {
             self.tune(station, carrier);
         }
+        if tag.is_mcs(0) {
+            self.note_mcs(station, &sent.frame, carrier);
+        }
         let told_before = carrier.traffic(station).substituted > 0;
         let slot = carrier.slot();
         let space = carrier.space(slot);
@@ -108,10 +111,10 @@ impl RadioHosts {
         space[..length].copy_from_slice(&sent.frame[..length]);
         carrier.arrive(now, station, slot, length, tag, self);
         if !told_before && carrier.traffic(station).substituted > 0 {
-            let stands = carrier.format.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
+            let stands = carrier.format.rates(station, &tag, false).map_or(0, |chain| bit_rate_bps(chain.rate_bps(0)));
             eprintln!(
-                "mediumd: {} sends at {}: the air has 802.11a, b and g without such a rate there: it counts as {} Mbit/s. \
-                 Told once; the statistics count further ones",
+                "mediumd: {} sends at {}: the air has no such rate there: it counts as {} Mbit/s. Told once; the \
+                 statistics count further ones",
                 self.hardware[station],
                 tag.wanted(),
                 f64::from(stands) / 1e6
@@ -123,9 +126,21 @@ impl RadioHosts {
     fn tune(&self, station: StationId, carrier: &mut Carrier<Radios>) {
         let Some(network) = &self.network else { return };
         let phy = network.phy(station.index());
-        carrier.set_phy(station, phy);
-        carrier.format.set_rates(station, Phy::of(phy, true).rates_bps());
+        let high_throughput = network.has_high_throughput(station.index());
+        carrier.set_phy(station, phy, high_throughput);
+        carrier.set_queue_limit(station, network.queue_limit(station.index()));
+        carrier.format.set_rates(station, Phy::of(phy, true).rates_bps(), high_throughput);
         carrier.set_links(station, network.leaving(station.index()), network.arriving(station.index()));
+    }
+
+    /// A station that sends with an MCS, and its receiver, have 802.11n, whatever they have announced so far.
+    fn note_mcs(&mut self, station: StationId, frame: &[u8], carrier: &mut Carrier<Radios>) {
+        let receiver = Head::read(frame).and_then(|head| carrier.format.station_of(Mac(head.receiver)));
+        for station in std::iter::once(station).chain(receiver) {
+            if self.network.as_mut().is_some_and(|network| network.note_mcs(station.index())) {
+                self.tune(station, carrier);
+            }
+        }
     }
 
     /// Writes to the log what the users of wmediumd have to know.
@@ -156,11 +171,18 @@ fn hardware_of(mut mac: Mac) -> Mac {
 impl CarrierHandler<Tag> for RadioHosts {
     fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
         let Delivery { due, frame, tag, power_w, rate_bps, retry, from, sent_at, is_copy } = delivery;
+        // The kernel takes only legacy rates from a medium.
         let rate_bps = rate_bps.or(tag.rate_bps(0)).unwrap_or(0);
+        let rate_bps = Mcs::from_code(rate_bps).map_or(rate_bps, Mcs::reference_rate_bps);
         let original = frame;
         let mut frame = frame.to_vec();
         if let Some(flags) = frame.get_mut(1).filter(|_| retry) {
             *flags |= RETRY;
+        }
+        // hwsim reports no status of frames under a Block Ack session of the kernel to its rate control. The medium has
+        // agreements of its own, so the kernel needs no session.
+        if self.network.as_ref().is_some_and(|network| network.has_high_throughput(from.index())) {
+            decline_block_ack(&mut frame);
         }
         let shift_db = self.network.as_ref().map_or(0.0, |network| network.shift_db(station.index()));
         let message = Message::Deliver {

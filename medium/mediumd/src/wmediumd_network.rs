@@ -3,9 +3,10 @@
 //!
 //! Powers depend on the carrier frequency, so the links of a station are recomputed when it changes its channel. The
 //! physical layer of a station follows its band and the rates that it announces. From 5 GHz on it is 802.11a. Below, it
-//! is 802.11b or g if the station announces only the rates of one, otherwise both with long slots, as in Linux.
+//! is 802.11b or g if the station announces only the rates of one, otherwise both with long slots, as in Linux. Stations
+//! that announce 802.11n also send frames with an MCS, which are aggregated.
 
-use pacelab_air_config::{MacAckRate, PhyKind, Preset, Propagation, Radio};
+use pacelab_air_config::{HighThroughput, MacAckRate, PhyKind, Preset, Propagation, Radio};
 use pacelab_engine::{
     AirConfig, DECODE_THRESHOLD_W, Fading, Id, IdVec, Link, Phy, SENSE_THRESHOLD_W, StationId, two_ray_power_w,
 };
@@ -21,6 +22,11 @@ const FOUND_DB: f64 = 1.0;
 const LUCKY_SIGMAS: f64 = 4.0;
 const CAPTURE_DB: f64 = 10.0;
 const QUEUE_PKTS: u32 = 50;
+/// Frames that wait at a station of 802.11n. With an aggregate of 64 in service, they are fewer than the 200 at which
+/// hwsim gives up frames that a medium has (MAX_QUEUE), and they fill the next aggregate.
+const HIGH_THROUGHPUT_QUEUE_PKTS: u32 = 120;
+/// The Minimum MPDU Start Spacing that hwsim's radios announce (ampdu_density 6).
+const AMPDU_SPACING_NS: u32 = 8_000;
 const NEAREST_M: f64 = 0.1;
 const LIGHT_M_PER_NS: f64 = 0.3;
 /// Channel 1, of a station that has not sent yet.
@@ -56,7 +62,7 @@ impl WmediumdNetwork {
         }
         let mesh = Mesh::new(&config);
         let capacity = mesh.interfaces().len() + SPARE;
-        let both = Tuned { frequency_mhz: FIRST_MHZ, rates: Rates { dsss: true, ofdm: true } };
+        let both = Tuned { frequency_mhz: FIRST_MHZ, rates: Rates { dsss: true, ofdm: true, mcs: false } };
         Ok(WmediumdNetwork { mesh, settings: config.settings, capacity, tuned: vec![both; capacity] })
     }
 
@@ -73,6 +79,24 @@ impl WmediumdNetwork {
             Tuned { rates: Rates { dsss: false, .. }, .. } => PhyKind::G,
             _ => PhyKind::Bg,
         })
+    }
+
+    /// Whether the station sends frames with an MCS, which are aggregated. A file that sets the physical layer, or ns-2's
+    /// preset, has none.
+    pub fn has_high_throughput(&self, station: usize) -> bool {
+        self.tuned[station].rates.mcs && self.settings.phy.is_none() && self.settings.preset != Preset::Ns2
+    }
+
+    /// Most frames that wait at a station.
+    pub fn queue_limit(&self, station: usize) -> u32 {
+        if self.has_high_throughput(station) { HIGH_THROUGHPUT_QUEUE_PKTS } else { QUEUE_PKTS }
+    }
+
+    /// Notes that the station has frames with an MCS. Returns whether that is new.
+    pub fn note_mcs(&mut self, station: usize) -> bool {
+        let before = self.has_high_throughput(station);
+        self.tuned[station].rates.mcs = true;
+        self.has_high_throughput(station) != before
     }
 
     /// Handles a frame that the station sends. Returns whether its links or its physical layer change.
@@ -106,7 +130,7 @@ impl WmediumdNetwork {
         let radio = Radio {
             preset: self.settings.preset,
             phy: self.phy(0),
-            ht: None,
+            ht: Some(HighThroughput { ampdu_spacing_ns: AMPDU_SPACING_NS, ..HighThroughput::default() }),
             edca: false,
             voice_first: false,
             basic_rate_bps: lowest_bps,

@@ -1,6 +1,6 @@
 //! The traffic of a run on the air: counts for each wireless hop and class of packet, and the log for captures.
 
-use pacelab_air_config::{GuardInterval, PhyKind};
+use pacelab_air_config::{HighThroughput, Mode, PhyKind};
 use pacelab_engine::{Failure, Ns, SentFrame, TraceRecord};
 
 use crate::ids::{IdVec, NodeId, PacketId, StationId};
@@ -23,8 +23,8 @@ pub struct Enqueued {
 pub struct AirLog {
     /// The physical layer.
     pub phy: PhyKind,
-    /// Of 802.11n alone.
-    pub guard_interval: Option<GuardInterval>,
+    /// Of 802.11n, ac and ax: the mode of data frames, and the settings.
+    pub high_throughput: Option<(Mode, HighThroughput)>,
     /// Name of each node, by node number.
     pub names: IdVec<NodeId, String>,
     /// Node number of each station.

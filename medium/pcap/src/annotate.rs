@@ -13,9 +13,9 @@ use crate::frame::{IpPacket, encode};
 const QUEUES: usize = 4;
 
 /// Data frames that a station remembers to recognise a repetition: two windows of a Block Ack agreement.
-const RECENT_NUMBERS: usize = 128;
-/// How far back a station's last ended frame can be: an aggregate in progress has up to 64 MPDUs.
-const RECENT_FRAMES: usize = 3 * 64;
+const RECENT_NUMBERS: usize = 2 * 256;
+/// How far back a station's last ended frame can be: an aggregate in progress has up to 256 MPDUs.
+const RECENT_FRAMES: usize = 3 * 256;
 
 /// One station's view of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ struct StationState {
     recent: VecDeque<u32>,
     /// Index in `observations` of the last frame decoded here.
     last_decoded: Option<usize>,
+    /// Of an aggregate of more than 64 MPDUs: a bit for each of the further ones that was decoded.
+    decoded_further: Vec<u64>,
 }
 
 struct Annotator<'a> {
@@ -183,6 +185,7 @@ impl Annotator<'_> {
                 let holder = reception.involved[0].0;
                 self.lose(record, peer, format!("{} held on to {}", self.name(record.station), self.name(holder)));
             }
+            (TraceEvent::DecodeFurther, _) => station.decoded_further.push(record.value),
             (TraceEvent::Decode, Some(peer)) => self.decode(record, peer),
             (TraceEvent::Garbled, _) => self.garble(record, garbled),
             (TraceEvent::RefuseCts, Some(peer)) => {
@@ -213,10 +216,11 @@ impl Annotator<'_> {
 
     fn decode(&mut self, record: &TraceRecord, peer: StationId) {
         let station = &mut self.stations[record.station];
+        let further = std::mem::take(&mut station.decoded_further);
         let survived = station.reception.take().map(|reception| reception.survived).unwrap_or_default();
         let Some(place) = self.ended_before(peer, record.at) else { return };
         if self.log.frames[place].aggregate.is_some() {
-            self.decode_aggregate(record, place);
+            self.decode_aggregate(record, place, &further);
             return;
         }
         let frame = &self.log.frames[place];
@@ -234,13 +238,15 @@ impl Annotator<'_> {
     }
 
     /// Handles the reception of an aggregate, of which `last` is the last MPDU: some MPDUs may be lost.
-    fn decode_aggregate(&mut self, record: &TraceRecord, last: usize) {
+    fn decode_aggregate(&mut self, record: &TraceRecord, last: usize, further: &[u64]) {
         let whole = self.transmission(last);
         let first = *whole.start();
         for place in whole {
             let frame = &self.log.frames[place];
             let for_this = frame.to == Some(record.station);
-            if record.value >> (place - first) & 1 == 0 {
+            let (word, bit) = ((place - first) / 64, (place - first) % 64);
+            let decoded = if word == 0 { record.value } else { further.get(word - 1).copied().unwrap_or(0) };
+            if decoded >> bit & 1 == 0 {
                 if for_this {
                     self.annotations[place].lost.get_or_insert_with(|| "hit in the aggregate".into());
                 }
@@ -380,7 +386,7 @@ fn append(comment: &mut String, more: &str) {
 
 #[cfg(test)]
 mod tests {
-    use pacelab_engine::{InAggregate, SentFrame};
+    use pacelab_engine::{InAggregate, MpduSet, SentFrame};
     use pacelab_network::ids::{NodeId, PacketId};
 
     use super::*;
@@ -420,7 +426,7 @@ mod tests {
             packet: PacketId(0),
             number: 1,
             aggregate: None,
-            bitmap: 0,
+            bitmap: MpduSet::default(),
         }
     }
 

@@ -231,6 +231,8 @@ const TYPE_QOS_DATA: u8 = 0x88;
 const QOS_CONTROL: [u8; 2] = [0, 0];
 /// Control field of a Block Ack and its request: a compressed bitmap, TID 0.
 const BLOCK_ACK_CONTROL: [u8; 2] = [0x04, 0];
+/// In the fragment number of a Block Ack: its bitmap has 32 bytes (IEEE 802.11ax-2021 Table 9-30a).
+const LONG_BITMAP: u8 = 0x04;
 const FLAG_RETRY: u8 = 0x08;
 /// LLC and SNAP headers in front of IPv4.
 const SNAP_IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
@@ -244,8 +246,10 @@ pub struct Content<'a> {
     pub from: NodeId,
     pub to: Option<NodeId>,
     pub retry: bool,
-    /// Data has a QoS Control field, as in 802.11n.
+    /// Data has a QoS Control field, as in 802.11n, ac and ax.
     pub qos: bool,
+    /// Block Acks have a bitmap of 32 bytes.
+    pub long_block_ack: bool,
     /// The packet in a data frame; None if it is not known.
     pub packet: Option<&'a IpPacket>,
 }
@@ -272,9 +276,12 @@ pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit:
             head(if sent.kind == Kind::BlockAck { TYPE_BLOCK_ACK } else { TYPE_BLOCK_ACK_REQUEST }, 0);
             out.extend(mac(content.from));
             out.extend(BLOCK_ACK_CONTROL);
-            out.extend(sequence_control(sent.number));
+            let [low, high] = sequence_control(sent.number);
+            let long = content.long_block_ack && sent.kind == Kind::BlockAck;
+            out.extend([low | if long { LONG_BITMAP } else { 0 }, high]);
             if sent.kind == Kind::BlockAck {
-                out.extend(sent.bitmap.to_le_bytes());
+                let words = if content.long_block_ack { sent.bitmap.words() } else { &sent.bitmap.words()[..1] };
+                words.iter().for_each(|word| out.extend(word.to_le_bytes()));
             }
         }
         Kind::Data | Kind::Aggregate => {
@@ -422,14 +429,21 @@ mod tests {
             packet: PacketId(0),
             number: 4_097,
             aggregate: None,
-            bitmap: 0b101,
+            bitmap: [0, 2].into_iter().collect(),
         }
     }
 
     #[test]
     fn rts_is_twenty_bytes_with_its_duration_rounded_up() {
         let mut out = Vec::new();
-        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: false, qos: false, packet: None };
+        let content = Content {
+            from: NodeId(0),
+            to: Some(NodeId(1)),
+            retry: false,
+            qos: false,
+            long_block_ack: false,
+            packet: None,
+        };
         assert_eq!(append(&mut out, &sent(Kind::Rts), &content, 1_000, false), 20);
         assert_eq!(out[..16], [0xb4, 0, 0xd0, 0x07, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0]);
         assert_eq!(crc32fast::hash(&out), 0x2144_df1c, "the residue of CRC-32");
@@ -438,7 +452,14 @@ mod tests {
     #[test]
     fn data_carries_sequence_number_retry_bit_and_ip() {
         let packet = IpPacket { headers: vec![0x45; 40], zeros: 1_460 };
-        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: true, qos: false, packet: Some(&packet) };
+        let content = Content {
+            from: NodeId(0),
+            to: Some(NodeId(1)),
+            retry: true,
+            qos: false,
+            long_block_ack: false,
+            packet: Some(&packet),
+        };
         let mut out = Vec::new();
         assert_eq!(append(&mut out, &sent(Kind::Data), &content, usize::MAX, false), 24 + 8 + 1_500 + 4);
         assert_eq!(out.len(), 1_536);
@@ -453,7 +474,14 @@ mod tests {
     #[test]
     fn qos_data_block_ack_and_request_have_the_bytes_of_the_standard() {
         let packet = IpPacket { headers: vec![0x45; 40], zeros: 1_460 };
-        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: false, qos: true, packet: Some(&packet) };
+        let content = Content {
+            from: NodeId(0),
+            to: Some(NodeId(1)),
+            retry: false,
+            qos: true,
+            long_block_ack: false,
+            packet: Some(&packet),
+        };
         let mut out = Vec::new();
         assert_eq!(append(&mut out, &sent(Kind::Aggregate), &content, usize::MAX, false), 26 + 8 + 1_500 + 4);
         assert_eq!((out[0], &out[22..26]), (0x88, &[0x10, 0x00, 0, 0][..]));
@@ -464,6 +492,11 @@ mod tests {
         let mut answer = Vec::new();
         assert_eq!(append(&mut answer, &sent(Kind::BlockAck), &control, 1_000, false), 32);
         assert_eq!((answer[0], &answer[16..28]), (0x94, &[0x04, 0, 0x10, 0, 0b101, 0, 0, 0, 0, 0, 0, 0][..]));
+        // The bitmap of 32 bytes: its length is in the fragment number.
+        let far = SentFrame { bitmap: [0, 2, 255].into_iter().collect(), ..sent(Kind::BlockAck) };
+        let mut answer = Vec::new();
+        assert_eq!(append(&mut answer, &far, &Content { long_block_ack: true, ..control }, 1_000, false), 56);
+        assert_eq!((&answer[18..21], answer[51]), (&[0x14, 0, 0b101][..], 0x80));
     }
 
     #[test]

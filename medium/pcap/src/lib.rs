@@ -19,7 +19,9 @@ mod frame;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use pacelab_air_config::{Capture, GuardInterval, PhyKind};
+use pacelab_air_config::{
+    Band, Capture, Format, GuardInterval, HT_BASIC_RATES_BPS, HighThroughput, Mode, PhyKind, Width,
+};
 use pacelab_engine::{Kind, SentFrame};
 use pacelab_network::airlog::AirLog;
 use pacelab_network::ids::NodeId;
@@ -54,18 +56,35 @@ mod radiotap {
     pub const CHANNEL_G: (u16, u16) = (2_412, 0x00c0);
     pub const CHANNEL_A: (u16, u16) = (5_180, 0x0140);
     pub const RATE_UNIT_BPS: u32 = 500_000;
-    // The fields of a header for 802.11n.
+    // The fields of a header for 802.11n, ac and ax.
     pub const TSFT: u32 = 1;
     pub const FLAGS: u32 = 1 << 1;
     pub const CHANNEL: u32 = 1 << 3;
     pub const TX_FLAGS: u32 = 1 << 15;
     pub const MCS: u32 = 1 << 19;
     pub const AMPDU_STATUS: u32 = 1 << 20;
-    /// Bandwidth (20 MHz), MCS index, guard interval and format (mixed) are known.
+    pub const VHT: u32 = 1 << 21;
+    pub const HE: u32 = 1 << 23;
+    /// HT: bandwidth, MCS index, guard interval and format (mixed) are known.
     pub const MCS_KNOWN: u8 = 0x0f;
+    pub const MCS_40_MHZ: u8 = 0x01;
     pub const MCS_SHORT_GI: u8 = 0x04;
     pub const AMPDU_LAST_KNOWN: u16 = 0x0004;
     pub const AMPDU_IS_LAST: u16 = 0x0008;
+    /// VHT: guard interval and bandwidth are known.
+    pub const VHT_KNOWN: u16 = 0x0004 | 0x0040;
+    pub const VHT_SHORT_GI: u8 = 0x04;
+    /// HE: the format is that for a single user (0); MCS, coding, and bandwidth are known.
+    pub const HE_DATA_1: u16 = 0x0020 | 0x0080 | 0x4000;
+    /// HE: the guard interval and the number of training fields are known.
+    pub const HE_DATA_2: u16 = 0x0002 | 0x0004;
+    /// HE: coding is LDPC; the MCS is in bits 8 to 11.
+    pub const HE_LDPC: u16 = 0x2000;
+    pub const HE_MCS_SHIFT: u16 = 8;
+    /// HE: places of the guard interval, the size of a training field, and their number.
+    pub const HE_GI_SHIFT: u16 = 4;
+    pub const HE_LTF_SIZE_SHIFT: u16 = 6;
+    pub const HE_LTF_COUNT_SHIFT: u16 = 8;
 }
 
 /// The capture file of a run.
@@ -89,7 +108,10 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
             from: log.node_of[sent.station],
             to: sent.to.map(|to| log.node_of[to]),
             retry: annotation.retry,
-            qos: log.phy == PhyKind::N,
+            qos: log.high_throughput.is_some(),
+            long_block_ack: log
+                .high_throughput
+                .is_some_and(|(_, settings)| settings.window() > HighThroughput::USUAL_FRAMES),
             packet: annotation.packet.map(|place| &annotated.packets[place]),
         };
         data.clear();
@@ -137,8 +159,9 @@ fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionB
 /// starts and gaps.
 fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) {
     let is_sent = seen.kind == ObservationKind::Sent;
-    if let Some(mcs) = mcs_of(sent, log) {
-        ht_radiotap(data, seen, sent, annotation, log, mcs);
+    let of_mode = log.high_throughput.filter(|_| !HT_BASIC_RATES_BPS.contains(&sent.rate_bps));
+    if let Some((mode, mcs)) = of_mode.and_then(|(mode, _)| mode.mcs_of(sent.rate_bps).map(|mcs| (mode, mcs))) {
+        mode_radiotap(data, seen, sent, annotation, log, (mode, mcs));
         return;
     }
     let length: u16 = if is_sent { 24 } else { 22 };
@@ -148,15 +171,20 @@ fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation
     data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
     let spoiled = if seen.kind == ObservationKind::Garbled { radiotap::BAD_FCS } else { 0 };
     data.extend([radiotap::FCS_AT_END | spoiled, (sent.rate_bps / radiotap::RATE_UNIT_BPS) as u8]);
-    let (megahertz, flags) = match log.phy {
-        PhyKind::B => radiotap::CHANNEL_B,
-        PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
-        PhyKind::A | PhyKind::N => radiotap::CHANNEL_A,
-    };
+    let (megahertz, flags) = channel(log);
     data.extend(megahertz.to_le_bytes());
     data.extend(flags.to_le_bytes());
     if is_sent {
         data.extend(tx_flags(seen, sent, annotation, log).to_le_bytes());
+    }
+}
+
+fn channel(log: &AirLog) -> (u16, u16) {
+    match log.phy {
+        PhyKind::B => radiotap::CHANNEL_B,
+        PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
+        _ if log.high_throughput.is_some_and(|(_, settings)| settings.band == Band::Ghz2) => radiotap::CHANNEL_G,
+        PhyKind::A | PhyKind::N | PhyKind::Ac | PhyKind::Ax => radiotap::CHANNEL_A,
     }
 }
 
@@ -174,25 +202,24 @@ fn tx_flags(seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: 
     flags
 }
 
-/// The MCS of a frame in the format of 802.11n, and whether its guard interval is short.
-fn mcs_of(sent: &SentFrame, log: &AirLog) -> Option<(u8, bool)> {
-    let place = |interval: GuardInterval| interval.rates_bps().iter().position(|&rate| rate == sent.rate_bps);
-    let interval = log.guard_interval?;
-    place(interval).map(|mcs| (mcs as u8, interval == GuardInterval::Short))
-}
-
-/// The radiotap header of data of 802.11n: with the MCS instead of the rate, and the A-MPDU status.
-fn ht_radiotap(
+/// The radiotap header of data of 802.11n, ac and ax: with the MCS field, the VHT field or the HE field instead of the
+/// rate, and the A-MPDU status.
+fn mode_radiotap(
     data: &mut Vec<u8>,
     seen: &Observation,
     sent: &SentFrame,
     annotation: &Annotation,
     log: &AirLog,
-    (mcs, short): (u8, bool),
+    (mode, mcs): (Mode, u8),
 ) {
     let is_sent = seen.kind == ObservationKind::Sent;
     let start = data.len();
-    let mut present = radiotap::TSFT | radiotap::FLAGS | radiotap::CHANNEL | radiotap::MCS;
+    let mut present = radiotap::TSFT | radiotap::FLAGS | radiotap::CHANNEL;
+    present |= match mode.format {
+        Format::Ht => radiotap::MCS,
+        Format::Vht => radiotap::VHT,
+        Format::HeSu => radiotap::HE,
+    };
     if is_sent {
         present |= radiotap::TX_FLAGS;
     }
@@ -204,13 +231,15 @@ fn ht_radiotap(
     data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
     let spoiled = if seen.kind == ObservationKind::Garbled { radiotap::BAD_FCS } else { 0 };
     data.extend([radiotap::FCS_AT_END | spoiled, 0]); // and a byte of padding
-    let (megahertz, flags) = radiotap::CHANNEL_A;
+    let (megahertz, flags) = channel(log);
     data.extend(megahertz.to_le_bytes());
     data.extend(flags.to_le_bytes());
     if is_sent {
         data.extend(tx_flags(seen, sent, annotation, log).to_le_bytes());
     }
-    data.extend([radiotap::MCS_KNOWN, if short { radiotap::MCS_SHORT_GI } else { 0 }, mcs]);
+    if mode.format == Format::Ht {
+        data.extend(mcs_field(mode, mcs));
+    }
     if let Some(place) = sent.aggregate {
         data.resize(start + (data.len() - start).next_multiple_of(4), 0);
         data.extend(place.reference.to_le_bytes());
@@ -218,8 +247,57 @@ fn ht_radiotap(
         data.extend((radiotap::AMPDU_LAST_KNOWN | last).to_le_bytes());
         data.extend([0, 0]); // the delimiter's CRC is unknown
     }
+    match mode.format {
+        Format::Ht => {}
+        Format::Vht => data.extend(vht_field(mode, mcs)),
+        Format::HeSu => he_field(mode, mcs).into_iter().for_each(|part| data.extend(part.to_le_bytes())),
+    }
     let length = (data.len() - start) as u16;
     data[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+fn mcs_field(mode: Mode, mcs: u8) -> [u8; 3] {
+    let width = if mode.width == Width::Mhz40 { radiotap::MCS_40_MHZ } else { 0 };
+    let guard_interval = if mode.guard_interval == GuardInterval::Short { radiotap::MCS_SHORT_GI } else { 0 };
+    [radiotap::MCS_KNOWN, width | guard_interval, mcs + 8 * (mode.streams - 1)]
+}
+
+fn vht_field(mode: Mode, mcs: u8) -> [u8; 12] {
+    let [low, high] = radiotap::VHT_KNOWN.to_le_bytes();
+    let guard_interval = if mode.guard_interval == GuardInterval::Short { radiotap::VHT_SHORT_GI } else { 0 };
+    let width = match mode.width {
+        Width::Mhz20 => 0,
+        Width::Mhz40 => 1,
+        Width::Mhz80 => 4,
+    };
+    // The first of four users has MCS and streams. Convolutional coding, group and partial AID are zero.
+    [low, high, guard_interval, width, mcs << 4 | mode.streams, 0, 0, 0, 0, 0, 0, 0]
+}
+
+fn he_field(mode: Mode, mcs: u8) -> [u16; 6] {
+    let (guard_interval, field_size) = match mode.guard_interval {
+        GuardInterval::Long | GuardInterval::Short => (0, 2),
+        GuardInterval::Double => (1, 2),
+        GuardInterval::Quadruple => (2, 3),
+    };
+    // 0: one training field, 1: two, 2: four
+    let fields = match mode.streams {
+        1 => 0,
+        2 => 1,
+        _ => 2,
+    };
+    let width = mode.width as u16;
+    [
+        radiotap::HE_DATA_1,
+        radiotap::HE_DATA_2,
+        u16::from(mcs) << radiotap::HE_MCS_SHIFT | radiotap::HE_LDPC,
+        0,
+        width
+            | guard_interval << radiotap::HE_GI_SHIFT
+            | field_size << radiotap::HE_LTF_SIZE_SHIFT
+            | fields << radiotap::HE_LTF_COUNT_SHIFT,
+        u16::from(mode.streams),
+    ]
 }
 
 /// Whether the transmitter's frame before this one was the RTS for it.
@@ -289,7 +367,7 @@ fn write(interfaces: Vec<InterfaceDescriptionBlock<'static>>, packets: Vec<Packe
 
 #[cfg(test)]
 mod tests {
-    use pacelab_engine::{InAggregate, PacketId, StationId};
+    use pacelab_engine::{InAggregate, MpduSet, PacketId, StationId};
 
     use super::*;
 
@@ -386,9 +464,14 @@ mod tests {
             packet: PacketId(0),
             number: 5,
             aggregate: Some(InAggregate { reference: 0x0102, last: true }),
-            bitmap: 0,
+            bitmap: MpduSet::default(),
         };
-        let log = AirLog { phy: PhyKind::N, guard_interval: Some(GuardInterval::Long), ..AirLog::default() };
+        let settings = HighThroughput::default();
+        let log = AirLog {
+            phy: PhyKind::N,
+            high_throughput: Some((settings.mode(Format::Ht), settings)),
+            ..AirLog::default()
+        };
         let seen = Observation {
             at: 0,
             station: StationId(1),
@@ -414,5 +497,55 @@ mod tests {
         let mut found = Vec::new();
         radiotap(&mut found, &seen, &ack, &Annotation::default(), &log);
         assert_eq!((found.len(), found[17]), (22, 48), "a Block Ack has a rate, in units of 500 kbit/s");
+    }
+    #[test]
+    fn data_of_vht_and_he_have_the_bytes_of_the_radiotap_standard() {
+        let seen = Observation {
+            at: 0,
+            station: StationId(1),
+            frame: 0,
+            kind: ObservationKind::Decoded,
+            comment: String::new(),
+        };
+        let header = |phy: PhyKind, settings: HighThroughput, mcs: u8| {
+            let mode = settings.mode(phy.format().unwrap());
+            let sent = SentFrame {
+                at: 0,
+                station: StationId(0),
+                to: Some(StationId(1)),
+                kind: Kind::Aggregate,
+                airtime_ns: 608_000,
+                duration_ns: 48_000,
+                rate_bps: mode.rate_bps(mcs).unwrap(),
+                packet: PacketId(0),
+                number: 5,
+                aggregate: Some(InAggregate { reference: 1, last: false }),
+                bitmap: MpduSet::default(),
+            };
+            let log = AirLog { phy, high_throughput: Some((mode, settings)), ..AirLog::default() };
+            let mut found = Vec::new();
+            radiotap(&mut found, &seen, &sent, &Annotation::default(), &log);
+            found
+        };
+        let settings = |mhz: u32, streams: u8, guard_interval: GuardInterval| HighThroughput {
+            width: Width::try_from(mhz).unwrap(),
+            streams,
+            guard_interval,
+            ..HighThroughput::default()
+        };
+        // Present: TSFT, flags, channel, A-MPDU status (bit 20), VHT (bit 21). Known: guard interval, bandwidth.
+        let found = header(PhyKind::Ac, settings(80, 2, GuardInterval::Short), 9);
+        assert_eq!(found[..8], [0, 0, 44, 0, 0x0b, 0, 0x30, 0]);
+        assert_eq!(found[24..], [1, 0, 0, 0, 4, 0, 0, 0, 0x44, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0]);
+        // HE is bit 23. 80 MHz is 2, 3.2 us is 2, a fourfold field is 3, four fields are 2: 0x0002 | 0x0020 | 0x00c0 | 0x0200
+        let found = header(PhyKind::Ax, settings(80, 4, GuardInterval::Quadruple), 11);
+        assert_eq!(found[..8], [0, 0, 44, 0, 0x0b, 0, 0x90, 0]);
+        assert_eq!(found[32..], [0xa0, 0x40, 0x06, 0, 0, 0x2b, 0, 0, 0xe2, 0x02, 4, 0]);
+        // HT: 40 MHz, short guard interval, index 8 * 3 + 7
+        let found = header(PhyKind::N, settings(40, 4, GuardInterval::Short), 7);
+        assert_eq!(found[22..25], [0x0f, 0x05, 31]);
+        // 2.4 GHz is channel 1 with OFDM.
+        let found = header(PhyKind::Ax, HighThroughput { band: Band::Ghz2, ..settings(20, 1, GuardInterval::Long) }, 0);
+        assert_eq!(found[18..22], [0x6c, 0x09, 0xc0, 0]);
     }
 }

@@ -1,6 +1,7 @@
 // Starts the network editor in its page. The element "demo" holds the page's data as JSON.
 
-import { editorBackend } from "./editor.js";
+import "./editor.js";
+import { editorBackend } from "./editor_backend.js";
 
 const page = JSON.parse(document.getElementById("demo").textContent);
 const editor = document.createElement("pacelab-editor");

@@ -11,8 +11,8 @@ MBPS_BYTES = 625_000
 
 
 def credit(now_ns: int, meter: GoodputMeter, acked_bytes: int) -> None:
-    """The gateway's reaction to an ACK."""
-    meter.last_active_ns = now_ns
+    """The gateway's reaction to data and its ACK."""
+    meter.carry(now_ns, acked_bytes)
     meter.delivered_bytes += acked_bytes
 
 
@@ -207,6 +207,7 @@ def test_long_silent_flow_leaves_the_mean() -> None:
     pair = Pair()
     third, _ = pair.control.start(0, DOWN, may_throttle=True)
     third.unthrottled_bps = 2e6
+    pair.slow.carry(0, 2 * 1460)
     for second in range(5, 25, 5):
         credit(second * S, pair.fast, MBPS_BYTES)
         credit(second * S, third, MBPS_BYTES)
@@ -217,6 +218,21 @@ def test_long_silent_flow_leaves_the_mean() -> None:
     credit(30 * S, pair.fast, MBPS_BYTES)
     credit(30 * S, third, MBPS_BYTES)
     assert pair.control.tick(30 * S) == []  # the mean is 1.0 now
+
+
+@pytest.mark.parametrize(
+    ("carried_bytes", "counts"),
+    [
+        pytest.param(500, False, id="a control connection"),
+        pytest.param(1460, False, id="one segment"),
+        pytest.param(1461, True, id="a starved flow"),
+    ],
+)
+def test_a_flow_that_has_little_to_send_is_not_taken_for_a_starved_one(*, carried_bytes: int, counts: bool) -> None:
+    pair = Pair()
+    pair.slow.carry(0, carried_bytes)
+    credit(5 * S - 1, pair.fast, MBPS_BYTES)
+    assert (pair.control.tick(5 * S) == [pair.fast]) is counts
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,8 @@ fn an_aggregate_ends_at_its_limits() {
     // Of 3 packets: two, then one alone. Of 40: 28 in the PPDU of 5484 us (44262 B at MCS 7), then 12.
     for (ht_settings, packets, expected) in [
         (HighThroughput { ampdu_frames: 2, ..most }, 3, vec![2]),
-        (HighThroughput { ampdu_bytes: 3086, ..most }, 3, vec![2]),
-        (HighThroughput { ampdu_bytes: 3085, ..most }, 3, vec![]),
+        (HighThroughput { ampdu_bytes: Some(3086), ..most }, 3, vec![2]),
+        (HighThroughput { ampdu_bytes: Some(3085), ..most }, 3, vec![]),
         (most, 40, vec![28, 12]),
     ] {
         let mut rig = Rig::new(ht(&pair(), |radio| radio.ht = Some(ht_settings)));

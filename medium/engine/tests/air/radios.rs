@@ -11,7 +11,7 @@ fn deaf() -> Vec<(u32, u32, f64)> {
 }
 
 fn with_chain(stages: [(u32, u8); 4]) -> Packet {
-    Packet { rates: Some(RateChain { stages }), ..unicast(1, 1, 500) }
+    Packet { rates: Some(RateChain { stages, aggregates: false }), ..unicast(1, 1, 500) }
 }
 
 #[test]
@@ -129,8 +129,11 @@ fn stations_on_one_air_have_a_physical_layer_each() {
     let links = both_ways(&[(0, 1, STRONG), (2, 3, STRONG)]);
     let mandatory = |radio: &mut Radio| (radio.phy, radio.mac_ack_rate) = (PhyKind::Bg, MacAckRate::Mandatory);
     let mut rig = Rig::new(tuned(plain(Preset::Standard, &links), mandatory));
-    [0, 1].into_iter().for_each(|station| rig.air.set_phy(StationId(station), PhyKind::A));
-    let at_6 = |id, to| Packet { rates: Some(RateChain { stages: [(6 * M1, 7); 4] }), ..unicast(id, to, 500) };
+    [0, 1].into_iter().for_each(|station| rig.air.set_phy(StationId(station), PhyKind::A, false));
+    let at_6 = |id, to| Packet {
+        rates: Some(RateChain { stages: [(6 * M1, 7); 4], aggregates: false }),
+        ..unicast(id, to, 500)
+    };
     rig.start_at(5 * MS, 0, at_6(1, 1));
     rig.start_at(5 * MS, 2, at_6(2, 3));
     rig.run(100 * MS);
@@ -147,7 +150,7 @@ fn stations_on_one_air_have_a_physical_layer_each() {
 fn a_slot_is_the_stations_own() {
     let backoff_ns = |phy| {
         let mut rig = Rig::new(tuned(plain(Preset::Standard, &[(0, 1, STRONG)]), |radio| radio.phy = PhyKind::Bg));
-        rig.air.set_phy(StationId(0), phy);
+        rig.air.set_phy(StationId(0), phy, false);
         // The second broadcast waits DIFS and a backoff after the first.
         (0..2).for_each(|id| rig.arrive_at(5 * MS, 0, broadcast(id, 100)));
         rig.run(100 * MS);
@@ -169,8 +172,11 @@ fn what_a_station_cannot_demodulate_keeps_it_silent_and_is_lost() {
     for preset in [Preset::Standard, Preset::Sinr] {
         let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)]);
         let mut rig = Rig::new(tuned(plain(preset, &links), |radio| radio.phy = PhyKind::Bg));
-        rig.air.set_phy(StationId(1), PhyKind::B);
-        let at = |id, rate_bps| Packet { rates: Some(RateChain { stages: [(rate_bps, 1); 4] }), ..broadcast(id, 1500) };
+        rig.air.set_phy(StationId(1), PhyKind::B, false);
+        let at = |id, rate_bps| Packet {
+            rates: Some(RateChain { stages: [(rate_bps, 1); 4], aggregates: false }),
+            ..broadcast(id, 1500)
+        };
         rig.start_at(5 * MS, 0, at(1, 6 * M1));
         rig.arrive_at(5 * MS + 100 * US, 1, broadcast(2, 100)); // while the first is on the air
         rig.run(20 * MS);

@@ -74,6 +74,7 @@ impl Associations {
         let Some(subtype) = management(frame) else { return };
         let station = &mut self.stations[station];
         match subtype {
+            AUTHENTICATION if transaction(frame).is_some_and(|number| number % 2 == 0) => {} // an answer
             PROBE_REQUEST | AUTHENTICATION | ASSOCIATION_REQUEST | REASSOCIATION_REQUEST => {
                 station.request = Some(Request { subtype, sent_at: now, air_ns: None });
             }
@@ -94,6 +95,7 @@ impl Associations {
         let station = &mut self.stations[station];
         match subtype {
             PROBE_RESPONSE => station.answered(PROBE_REQUEST, SCAN_NS, transit, air_ns),
+            AUTHENTICATION if transaction(frame) == Some(1) => {} // a request
             AUTHENTICATION => station.answered(AUTHENTICATION, ANSWER_NS, transit, air_ns),
             ASSOCIATION_RESPONSE => station.answered(ASSOCIATION_REQUEST, ANSWER_NS, transit, air_ns),
             REASSOCIATION_RESPONSE => station.answered(REASSOCIATION_REQUEST, ANSWER_NS, transit, air_ns),
@@ -153,6 +155,12 @@ impl LateAnswer {
     }
 }
 
+/// The transaction sequence number of an authentication: 1 for the request, 2 for the answer. Both parties of SAE send 1.
+/// Source: IEEE 802.11-2020 Sec. 9.4.1.2.
+fn transaction(frame: &[u8]) -> Option<u16> {
+    Some(u16::from_le_bytes(frame.get(26..28)?.try_into().ok()?))
+}
+
 /// The subtype of a management frame.
 fn management(frame: &[u8]) -> Option<u8> {
     let control = *frame.first()?;
@@ -203,6 +211,25 @@ mod tests {
         let mut seen = Associations::new(2);
         exchange(&mut seen, 10 * MS, PROBE_REQUEST, PROBE_RESPONSE, 45 * MS, 40 * MS);
         assert_eq!(seen.failures(20_000 * MS), []);
+    }
+
+    #[test]
+    fn a_second_station_is_no_late_answer_to_an_access_point() {
+        let authentication = |number: u8| {
+            let mut frame = [0; 30];
+            (frame[0], frame[26]) = (AUTHENTICATION << 4, number);
+            frame
+        };
+        let mut seen = Associations::new(3);
+        for (station, at) in [(STATION, 10 * MS), (StationId(2), 25_000 * MS)] {
+            seen.sent(station, &authentication(1), at);
+            let transit = Transit { sent_at: at, due: at + MS, late: 0 };
+            seen.delivered(Some(station), ACCESS_POINT, &authentication(1), transit);
+            seen.sent(ACCESS_POINT, &authentication(2), at + MS);
+            let transit = Transit { sent_at: at + MS, due: at + 2 * MS, late: 0 };
+            seen.delivered(Some(ACCESS_POINT), station, &authentication(2), transit);
+        }
+        assert_eq!(seen.failures(60_000 * MS), []);
     }
 
     #[test]

@@ -13,7 +13,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pacelab_engine::{Kind, Ns, SentFrame, StationId, TraceEvent, TraceRecord};
+use pacelab_air_config::{Format, GuardInterval, Mode, Width};
+use pacelab_engine::{InAggregate, Kind, Mcs, Ns, SentFrame, StationId, TraceEvent, TraceRecord};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
@@ -36,10 +37,32 @@ const RETRY: u8 = 0x08;
 const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
+const BLOCK_ACK_REQUEST: u8 = 0x84;
+const BLOCK_ACK: u8 = 0x94;
+/// BA Control and BAR Control: a compressed bitmap. Source: IEEE 802.11-2020 Fig. 9-40.
+const COMPRESSED: u16 = 1 << 2;
+/// MPDUs that a compressed bitmap covers.
+const BITMAP: u16 = 64;
 
 /// Radiotap (radiotap.org): TSFT, flags, rate, channel.
 const RADIOTAP_PRESENT: u32 = 0b1111;
 const RADIOTAP_BYTES: u16 = 22;
+/// Radiotap of frames with an MCS: TSFT, flags, channel; then MCS, A-MPDU status or VHT.
+const PRESENT_WITH_MCS: u32 = 0b1011;
+const HT_PRESENT: u32 = 1 << 19;
+const AMPDU_PRESENT: u32 = 1 << 20;
+const VHT_PRESENT: u32 = 1 << 21;
+/// Bandwidth, MCS, guard interval and format are known; and their flags.
+const HT_KNOWN: u8 = 0b1111;
+const HT_40_MHZ: u8 = 1;
+const HT_SHORT_GUARD: u8 = 1 << 2;
+/// Guard interval and bandwidth are known; and the flag of the former.
+const VHT_KNOWN: u16 = 1 << 2 | 1 << 6;
+const VHT_SHORT_GUARD: u8 = 1 << 2;
+const AMPDU_LAST_KNOWN: u16 = 1 << 2;
+const AMPDU_IS_LAST: u16 = 1 << 3;
+/// Bytes of a CTS or ACK, which name no sender.
+const BARE_BYTES: usize = 14;
 const FCS_AT_END: u8 = 0x10;
 const BAD_FCS: u8 = 0x40;
 const CHANNEL_CCK: u16 = 0x00a0;
@@ -73,6 +96,7 @@ struct Observation {
     station: StationId,
     airtime_ns: Ns,
     rate_bps: u32,
+    aggregate: Option<InAggregate>,
     frequency_mhz: u32,
     bytes: Arc<[u8]>,
     comment: String,
@@ -129,19 +153,23 @@ impl Capture {
     /// Notes a frame that began. `data` is the kernel's frame that it carries or announces; `address` is that of the
     /// station which an answer is for.
     pub fn sent(&mut self, frame: SentFrame, data: &[u8], address: Option<Mac>) {
+        let is_data = |frame: &SentFrame| matches!(frame.kind, Kind::Data | Kind::Aggregate);
         let same = |sent: &&Sent| {
-            (sent.frame.station, sent.frame.number, sent.frame.kind) == (frame.station, frame.number, Kind::Data)
+            let it = sent.frame;
+            (it.station, it.to, it.number, it.packet) == (frame.station, frame.to, frame.number, frame.packet)
+                && is_data(&it)
         };
-        let retry = frame.kind == Kind::Data && self.sent.iter().rev().any(|sent| same(&sent));
+        let retry = is_data(&frame) && self.sent.iter().rev().any(|sent| same(&sent));
         let asked = || self.sent.iter().rev().find(|sent| Some(sent.frame.station) == frame.to);
         let asking = asked().and_then(|sent| sent.bytes.get(10..16).map(<[u8]>::to_vec));
         let answered = asking.or(address.map(|address| address.0.to_vec())).unwrap_or_default();
         let mut bytes = match frame.kind {
-            Kind::Data => data.to_vec(),
+            Kind::Data | Kind::Aggregate => data.to_vec(),
             Kind::Rts => [&[RTS, 0, 0, 0], data.get(4..16).unwrap_or_default()].concat(),
             Kind::Cts => [&[CTS, 0, 0, 0], &answered[..]].concat(),
             Kind::Ack => [&[ACK, 0, 0, 0], &answered[..]].concat(),
-            Kind::Aggregate | Kind::BlockAckRequest | Kind::BlockAck => return, // the hosts' frames are not aggregated
+            Kind::BlockAckRequest => self.block_ack_request(&frame, &answered),
+            Kind::BlockAck => self.block_ack(&frame, &answered),
         };
         if let Some([_, flags, low, high]) = bytes.first_chunk_mut() {
             *flags |= if retry { RETRY } else { 0 };
@@ -152,6 +180,42 @@ impl Capture {
         let sent = Sent { frame, bytes: bytes.into(), frequency_mhz };
         self.pending.push(observe(&sent, frame.at, Seen::Sent, frame.station));
         self.sent.push_back(sent);
+    }
+
+    /// The kernel's sequence number of the MPDU that the engine calls `number`.
+    fn sequence(&self, from: StationId, to: StationId, number: u32) -> Option<u16> {
+        let is_it = |sent: &&Sent| {
+            (sent.frame.station, sent.frame.to, sent.frame.number) == (from, Some(to), number)
+                && matches!(sent.frame.kind, Kind::Data | Kind::Aggregate)
+        };
+        let sent = self.sent.iter().rev().find(is_it)?;
+        Some(u16::from_le_bytes([*sent.bytes.get(22)?, *sent.bytes.get(23)?]) >> 4)
+    }
+
+    fn block_ack_request(&self, frame: &SentFrame, receiver: &[u8]) -> Vec<u8> {
+        let sequence = frame.to.and_then(|to| self.sequence(frame.station, to, frame.number)).unwrap_or(0);
+        let sender = self.address_of(frame.station);
+        let fields = [COMPRESSED.to_le_bytes(), (sequence << 4).to_le_bytes()].concat();
+        [&[BLOCK_ACK_REQUEST, 0, 0, 0], receiver, &sender, &fields].concat()
+    }
+
+    /// The bits stand for the kernel's sequence numbers, which have gaps where the engine's numbers have none.
+    fn block_ack(&self, frame: &SentFrame, receiver: &[u8]) -> Vec<u8> {
+        let from = frame.to.unwrap_or(frame.station);
+        let sequence = |number| self.sequence(from, frame.station, number);
+        let start = sequence(frame.number).unwrap_or(0);
+        let received = (0..u32::from(BITMAP)).filter(|&place| frame.bitmap.contains(place));
+        let offsets = received.filter_map(|place| Some(sequence(frame.number + place)?.wrapping_sub(start) & 0xfff));
+        let bitmap = offsets.filter(|&offset| offset < BITMAP).fold(0_u64, |bits, offset| bits | 1 << offset);
+        let fields = [&COMPRESSED.to_le_bytes()[..], &(start << 4).to_le_bytes(), &bitmap.to_le_bytes()].concat();
+        [&[BLOCK_ACK, 0, 0, 0], receiver, &self.address_of(frame.station), &fields].concat()
+    }
+
+    /// The address that a station's last data frame has, or zeros.
+    fn address_of(&self, station: StationId) -> [u8; 6] {
+        let sent = self.sent.iter().rev().find(|sent| sent.frame.station == station && sent.bytes.len() > BARE_BYTES);
+        let address = sent.and_then(|sent| sent.bytes.get(10..16)).and_then(|bytes| bytes.try_into().ok());
+        address.unwrap_or_default()
     }
 
     /// Reads the trace records of all stations, in order of time.
@@ -180,8 +244,22 @@ impl Capture {
     fn received(&mut self, record: &TraceRecord, peer: StationId, seen: Seen, comment: String) {
         let over = |sent: &&Sent| sent.frame.station == peer && sent.frame.at + sent.frame.airtime_ns <= record.at;
         let Some(sent) = self.sent.iter().rev().find(over) else { return };
-        let observation = observe(sent, record.at - sent.frame.airtime_ns, seen, record.station);
-        self.pending.push(Observation { comment, ..observation });
+        let at = record.at - sent.frame.airtime_ns;
+        if sent.frame.aggregate.is_none() {
+            self.pending.push(Observation { comment, ..observe(sent, at, seen, record.station) });
+            return;
+        }
+        // Each MPDU of an aggregate is a frame of its own, in order; the record has a bit for each that was decoded.
+        let began = sent.frame.at;
+        let mpdus = self.sent.iter().filter(|sent| (sent.frame.station, sent.frame.at) == (peer, began));
+        let observations = mpdus.enumerate().map(|(place, mpdu)| {
+            let decoded = seen == Seen::Decoded && record.value >> place & 1 == 1;
+            let lost = if comment.is_empty() { "noise or collision" } else { &comment };
+            let seen = if decoded { Seen::Decoded } else { Seen::Garbled };
+            let comment = if decoded { String::new() } else { lost.to_owned() };
+            Observation { comment, ..observe(mpdu, at, seen, record.station) }
+        });
+        self.pending.extend(observations);
     }
 
     /// Whether `flush` is due at `now`.
@@ -251,6 +329,7 @@ fn observe(sent: &Sent, at: Ns, seen: Seen, station: StationId) -> Observation {
         station,
         airtime_ns: sent.frame.airtime_ns,
         rate_bps: sent.frame.rate_bps,
+        aggregate: sent.frame.aggregate,
         frequency_mhz: sent.frequency_mhz,
         bytes: sent.bytes.clone(),
         comment: String::new(),
@@ -259,6 +338,9 @@ fn observe(sent: &Sent, at: Ns, seen: Seen, station: StationId) -> Observation {
 
 /// TSFT is the end of the frame, as Wireshark assumes by default.
 fn radiotap(seen: &Observation) -> Vec<u8> {
+    if let Some(mcs) = Mcs::from_code(seen.rate_bps) {
+        return radiotap_with_mcs(seen, mcs);
+    }
     let mut header = vec![0, 0];
     header.extend(RADIOTAP_BYTES.to_le_bytes());
     header.extend(RADIOTAP_PRESENT.to_le_bytes());
@@ -272,6 +354,46 @@ fn radiotap(seen: &Observation) -> Vec<u8> {
     };
     header.extend((seen.frequency_mhz as u16).to_le_bytes());
     header.extend(flags.to_le_bytes());
+    header
+}
+
+fn radiotap_with_mcs(seen: &Observation, mcs: Mcs) -> Vec<u8> {
+    let Mode { format, width, streams, guard_interval } = mcs.mode();
+    let is_ht = format == Format::Ht;
+    let is_short = guard_interval == GuardInterval::Short;
+    let mut present = PRESENT_WITH_MCS | if is_ht { HT_PRESENT } else { VHT_PRESENT };
+    present |= if seen.aggregate.is_some() { AMPDU_PRESENT } else { 0 };
+    let mut header = vec![0, 0, 0, 0]; // the length follows
+    header.extend(present.to_le_bytes());
+    header.extend(((seen.at + seen.airtime_ns) / 1_000).to_le_bytes());
+    let spoiled = if seen.seen == Seen::Garbled { BAD_FCS } else { 0 };
+    header.extend([FCS_AT_END | spoiled, 0]); // and a byte of padding
+    header.extend((seen.frequency_mhz as u16).to_le_bytes());
+    header.extend(if seen.frequency_mhz >= 4_000 { CHANNEL_5_GHZ } else { CHANNEL_OFDM }.to_le_bytes());
+    if is_ht {
+        let wide = if width == Width::Mhz40 { HT_40_MHZ } else { 0 };
+        let short = if is_short { HT_SHORT_GUARD } else { 0 };
+        header.extend([HT_KNOWN, wide | short, 8 * (streams - 1) + mcs.index()]);
+    }
+    if let Some(place) = seen.aggregate {
+        header.resize(header.len().next_multiple_of(4), 0);
+        header.extend(place.reference.to_le_bytes());
+        header.extend((AMPDU_LAST_KNOWN | if place.last { AMPDU_IS_LAST } else { 0 }).to_le_bytes());
+        header.extend([0, 0]); // the delimiter's CRC is unknown
+    }
+    if !is_ht {
+        // Radiotap's numbers of bandwidths
+        let width = match width {
+            Width::Mhz20 => 0,
+            Width::Mhz40 => 1,
+            Width::Mhz80 => 4,
+        };
+        header.extend(VHT_KNOWN.to_le_bytes());
+        let short = if is_short { VHT_SHORT_GUARD } else { 0 };
+        header.extend([short, width, mcs.index() << 4 | streams, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    let length = (header.len() as u16).to_le_bytes();
+    header[2..4].copy_from_slice(&length);
     header
 }
 
@@ -324,7 +446,8 @@ pub mod tests {
                                 _ => {}
                             }
                         }
-                        let frame = &packet.data[usize::from(RADIOTAP_BYTES)..];
+                        let header_bytes = u16::from_le_bytes([packet.data[2], packet.data[3]]);
+                        let frame = &packet.data[usize::from(header_bytes)..];
                         let (content, check) = frame.split_at(frame.len() - 4);
                         assert_eq!(check, crc32fast::hash(content).to_le_bytes());
                         let name = names[packet.interface_id as usize].clone();

@@ -30,6 +30,20 @@ const LAST_ECHO_NS: Ns = 100_000;
 /// cost of a frame.
 const MAX_LATENESS_NS: Ns = 1_000_000;
 
+/// A frame that its receiver holds.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    station: StationId,
+    from: StationId,
+    number: u32,
+    slot: PacketId,
+    power_w: f64,
+    rate_bps: Option<u32>,
+    retry: bool,
+    /// The sender is done with it.
+    is_done: bool,
+}
+
 /// The air and the frames on it.
 #[derive(Debug)]
 pub struct Carrier<W: FrameFormat> {
@@ -39,6 +53,8 @@ pub struct Carrier<W: FrameFormat> {
     pool: Pool<W::Tag>,
     /// Broadcasts that may still arrive somewhere, and until when.
     echoes: VecDeque<(Ns, PacketId)>,
+    /// Frames that receivers hold until the frames before them have arrived.
+    held: Vec<Held>,
     /// Stations with a monitor interface.
     monitors: Vec<StationId>,
     capture: Option<Capture>,
@@ -55,6 +71,7 @@ impl<W: FrameFormat> Carrier<W> {
             format,
             pool: Pool::default(),
             echoes: VecDeque::new(),
+            held: Vec::new(),
             monitors: Vec::new(),
             capture: None,
             drops: [0; DropCause::ALL.len()],
@@ -79,8 +96,12 @@ impl<W: FrameFormat> Carrier<W> {
                     MacEvent::Overheard { station, from, packet, power_w } => {
                         self.overheard(station, from, packet, power_w, handler);
                     }
-                    // Hosts' frames are not aggregated (see `config`).
-                    MacEvent::Held { .. } | MacEvent::Released { .. } => {}
+                    MacEvent::Held { station, from, packet, number, power_w } => {
+                        let Delivery { rate_bps, retry, .. } = self.delivery(from, packet, 0);
+                        let (slot, is_done) = (packet, false);
+                        self.held.push(Held { station, from, number, slot, power_w, rate_bps, retry, is_done });
+                    }
+                    MacEvent::Released { station, from, number } => self.released(station, from, number, handler),
                     MacEvent::Done { station, packet, attempts, failure } => {
                         self.done(station, packet, attempts, failure, handler);
                     }
@@ -103,7 +124,7 @@ impl<W: FrameFormat> Carrier<W> {
     pub fn capture(&mut self, now: Ns, ends: bool) {
         let Some(mut capture) = self.capture.take() else { return };
         for frame in self.air.take_frames() {
-            let has_data = matches!(frame.kind, Kind::Data | Kind::Rts);
+            let has_data = matches!(frame.kind, Kind::Data | Kind::Aggregate | Kind::Rts);
             let data = if has_data { self.pool.get(frame.packet).frame() } else { &[] };
             let address = frame.to.and_then(|to| self.format.identity(to).1);
             capture.sent(frame, data, address);
@@ -171,16 +192,38 @@ impl<W: FrameFormat> Carrier<W> {
         power_w: f64,
         handler: &mut impl CarrierHandler<W::Tag>,
     ) {
-        let due = self.air.now();
-        let slot = self.pool.get(id);
-        if !self.format.is_for(station, slot.frame()) {
+        let delivery = Delivery { power_w, ..self.delivery(from, id, self.air.now()) };
+        if !self.format.is_for(station, delivery.frame) {
             return;
         }
-        let delivery = Delivery { power_w, ..self.delivery(from, id, due) };
+        let due = delivery.due;
         if handler.deliver(station, delivery) {
             self.traffic[station].to_host += 1;
         } else {
             self.lose(due, from, Some(station), id, DropCause::Host, handler);
+        }
+    }
+
+    /// Delivers a frame that its receiver held.
+    fn released(
+        &mut self,
+        station: StationId,
+        from: StationId,
+        number: u32,
+        handler: &mut impl CarrierHandler<W::Tag>,
+    ) {
+        let is_it = |held: &Held| (held.station, held.from, held.number) == (station, from, number);
+        let Some(place) = self.held.iter().position(is_it) else { return };
+        let Held { slot, power_w, rate_bps, retry, is_done, .. } = self.held.remove(place);
+        let delivery = Delivery { power_w, rate_bps, retry, ..self.delivery(from, slot, self.air.now()) };
+        let due = delivery.due;
+        if handler.deliver(station, delivery) {
+            self.traffic[station].to_host += 1;
+        } else {
+            self.lose(due, from, Some(station), slot, DropCause::Host, handler);
+        }
+        if is_done {
+            self.pool.give_back(slot);
         }
     }
 
@@ -236,6 +279,8 @@ impl<W: FrameFormat> Carrier<W> {
         }
         if is_broadcast {
             self.echoes.push_back((now + LAST_ECHO_NS, packet.id));
+        } else if let Some(held) = self.held.iter_mut().find(|held| held.slot == packet.id) {
+            held.is_done = true;
         } else {
             self.pool.give_back(packet.id);
         }
@@ -349,8 +394,13 @@ impl<W: FrameFormat> Carrier<W> {
     }
 
     /// Sets the physical layer of `station`.
-    pub fn set_phy(&mut self, station: StationId, phy: PhyKind) {
-        self.air.set_phy(station, phy);
+    pub fn set_phy(&mut self, station: StationId, phy: PhyKind, high_throughput: bool) {
+        self.air.set_phy(station, phy, high_throughput);
+    }
+
+    /// Sets how many frames wait at `station` at most.
+    pub fn set_queue_limit(&mut self, station: StationId, frames: u32) {
+        self.air.set_queue_limit(station, frames);
     }
 
     /// Sets the links that leave `station` and, by sender, those to it.

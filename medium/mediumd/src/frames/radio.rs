@@ -1,9 +1,12 @@
 //! Frames of the kernel's simulated radios: their stations, their rates, and their transmission status for the kernel.
 
-use pacelab_air_config::Category;
-use pacelab_engine::{AirConfig, Id, IdVec, Packet, PacketId, RateChain, StationId};
+use pacelab_air_config::{Category, Format, GuardInterval, Mode, Width};
+use pacelab_engine::{AirConfig, Id, IdVec, Mcs, Packet, PacketId, RateChain, StationId};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
-use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
+use pacelab_hwsim::message::{
+    ACKED, NO_ACK, STAGE_40_MHZ, STAGE_80_MHZ, STAGE_160_MHZ, STAGE_IS_HT, STAGE_IS_VHT, STAGE_SHORT_GUARD, STAGES,
+    Stage,
+};
 
 use crate::config::Mac;
 use crate::frames::pool::FRAME_BYTES;
@@ -41,13 +44,33 @@ impl Tag {
         }
     }
 
-    fn is_mcs(&self, stage: usize) -> bool {
+    /// The MCS of a stage. None if it has none, or one that the air lacks.
+    pub fn mcs(&self, stage: usize) -> Option<Mcs> {
+        let (index, flags) = (u8::try_from(self.chain[stage].rate_index).ok()?, self.stage_flags[stage]);
+        let width = match flags {
+            _ if flags & STAGE_160_MHZ != 0 => return None,
+            _ if flags & STAGE_80_MHZ != 0 => Width::Mhz80,
+            _ if flags & STAGE_40_MHZ != 0 => Width::Mhz40,
+            _ => Width::Mhz20,
+        };
+        let guard_interval = if flags & STAGE_SHORT_GUARD != 0 { GuardInterval::Short } else { GuardInterval::Long };
+        let (format, streams, index) = match flags {
+            _ if flags & STAGE_IS_VHT != 0 => (Format::Vht, (index >> 4) + 1, index & 15),
+            _ if flags & STAGE_IS_HT != 0 => (Format::Ht, index / 8 + 1, index % 8),
+            _ => return None,
+        };
+        Mcs::new(Mode { format, width, streams, guard_interval }, index)
+    }
+
+    /// Whether a stage has an MCS, also one that the air lacks.
+    pub fn is_mcs(&self, stage: usize) -> bool {
         self.stage_flags[stage] & (STAGE_IS_HT | STAGE_IS_VHT) != 0
     }
 
     /// The name of the rate of the first attempt.
     pub fn wanted(&self) -> String {
         let Some((stage, Stage { rate_index, .. })) = used(&self.chain).next() else { return "no rate".into() };
+        let rate_index = rate_index as u8;
         if self.stage_flags[stage] & STAGE_IS_VHT != 0 {
             format!("VHT MCS {} with {} streams", rate_index & 15, (rate_index >> 4) + 1)
         } else if self.is_mcs(stage) {
@@ -82,18 +105,25 @@ pub struct Radios {
     addresses: IdVec<StationId, Vec<Mac>>,
     /// Rates of each station's physical layer, ascending.
     rates_bps: IdVec<StationId, &'static [u32]>,
+    /// Whether the air has frames with an MCS of each station.
+    high_throughput: IdVec<StationId, bool>,
 }
 
 impl Radios {
     /// Stations with these addresses, on a physical layer with these rates.
     pub fn new(macs: impl IntoIterator<Item = Option<Mac>>, rates_bps: &'static [u32]) -> Self {
         let addresses: IdVec<StationId, Vec<Mac>> = macs.into_iter().map(|mac| mac.into_iter().collect()).collect();
-        Radios { rates_bps: IdVec::filled(rates_bps, addresses.len()), addresses }
+        Radios {
+            rates_bps: IdVec::filled(rates_bps, addresses.len()),
+            high_throughput: IdVec::filled(false, addresses.len()),
+            addresses,
+        }
     }
 
-    /// Sets the rates of a station's physical layer.
-    pub fn set_rates(&mut self, station: StationId, rates_bps: &'static [u32]) {
+    /// Sets the legacy rates of a station's physical layer, and whether its frames may have an MCS.
+    pub fn set_rates(&mut self, station: StationId, rates_bps: &'static [u32], high_throughput: bool) {
         self.rates_bps[station] = rates_bps;
+        self.high_throughput[station] = high_throughput;
     }
 
     /// The station with this address.
@@ -134,16 +164,20 @@ impl Radios {
         StationId::from_index(self.addresses.len())
     }
 
-    /// The rates on the air that replace the rates that the kernel requests.
-    pub fn rates(&self, station: StationId, tag: &Tag) -> Option<RateChain> {
+    /// The rates on the air for the rates that the kernel requests.
+    pub fn rates(&self, station: StationId, tag: &Tag, aggregates: bool) -> Option<RateChain> {
         let own_bps = self.rates_bps[station];
         let mut stages = [(0, 0); STAGES];
         for (place, (number, stage)) in used(&tag.chain).enumerate() {
+            if let Some(mcs) = tag.mcs(number).filter(|_| self.high_throughput[station]) {
+                stages[place] = (mcs.code(), stage.count);
+                continue;
+            }
             let wanted = tag.rate_bps(number).unwrap_or(0);
             let rate = own_bps.iter().rev().find(|&&rate| rate <= wanted).or(own_bps.first())?;
             stages[place] = (*rate, stage.count);
         }
-        (stages[0].1 > 0).then_some(RateChain { stages })
+        (stages[0].1 > 0).then_some(RateChain { stages, aggregates })
     }
 }
 
@@ -175,8 +209,12 @@ impl FrameFormat for Radios {
             Some(6 | 7) => Category::Voice,
             _ => Category::BestEffort,
         };
-        let packet = Packet { id: slot, to, bytes: frame.len() as u32, category, rates: self.rates(station, tag) };
-        Ok((packet, is_management))
+        // Linux aggregates the same frames: QoS data with an MCS, but no voice (net/mac80211/tx.c, ieee80211_aggr_check).
+        let has_mcs =
+            self.high_throughput[station] && used(&tag.chain).next().is_some_and(|(first, _)| tag.is_mcs(first));
+        let aggregates = has_mcs && head.priority.is_some() && !head.is_null && category != Category::Voice;
+        let rates = self.rates(station, tag, aggregates);
+        Ok((Packet { id: slot, to, bytes: frame.len() as u32, category, rates }, is_management))
     }
 
     fn identity(&self, station: StationId) -> (String, Option<Mac>) {
@@ -186,8 +224,11 @@ impl FrameFormat for Radios {
 
     fn is_substituted(&self, station: StationId, tag: &Tag) -> bool {
         let mut wanted = used(&tag.chain).enumerate();
-        self.rates(station, tag).is_some_and(|chain| {
-            wanted.any(|(place, (stage, _))| tag.is_mcs(stage) || tag.rate_bps(stage) != Some(chain.stages[place].0))
+        self.rates(station, tag, false).is_some_and(|chain| {
+            wanted.any(|(place, (stage, _))| {
+                let rate = if tag.is_mcs(stage) { tag.mcs(stage).map(Mcs::code) } else { tag.rate_bps(stage) };
+                rate != Some(chain.stages[place].0)
+            })
         })
     }
 
@@ -308,7 +349,8 @@ mod tests {
         let (packet, front) =
             radios.packet(StationId(0), PacketId(7), &frame(8, mac(1), mac(0)), &tag).expect("a packet");
         assert_eq!((packet.bytes, packet.category, front), (52, Category::BestEffort, false));
-        assert_eq!(packet.rates, Some(RateChain { stages: [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)] }));
+        let stages = [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)];
+        assert_eq!(packet.rates, Some(RateChain { stages, aggregates: false }));
         assert!(
             radios.packet(StationId(0), PacketId(7), &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front)
         );
@@ -547,8 +589,9 @@ mod tests {
 
     #[test]
     fn rates_that_the_physical_layer_lacks_become_the_next_lower_one() {
-        let rates =
-            |stages| radios().rates(StationId(0), &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
+        let rates = |stages| {
+            radios().rates(StationId(0), &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() }, false)
+        };
         assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
         assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
         assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no index of a legacy rate
@@ -561,9 +604,10 @@ mod tests {
         let radios = Radios::new([Some(mac(0)), Some(mac(1))], Phy::of(PhyKind::Bg, true).rates_bps());
         let stage_flags = [STAGE_IS_HT, STAGE_IS_HT, 0, 0];
         let chain = chain(&[(8, 1), (4, 1), (8, 1)]);
-        let rates = radios.rates(StationId(0), &Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
+        let tag = Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() };
+        let rates = radios.rates(StationId(0), &tag, false);
         let expected = [(6_000_000, 1), (36_000_000, 1), (24_000_000, 1), (0, 0)];
-        assert_eq!(rates, Some(RateChain { stages: expected }));
+        assert_eq!(rates, Some(RateChain { stages: expected, aggregates: false }));
     }
 
     #[test]
@@ -578,10 +622,146 @@ mod tests {
         let (ofdm, ht, vht) = (tag(11, 0), tag(15, STAGE_IS_HT), tag(0x12, STAGE_IS_VHT));
         let substituted = |radios: &Radios| [ofdm, ht, vht].map(|tag| radios.is_substituted(StationId(0), &tag));
         assert_eq!(substituted(&radios), [false, true, true]);
-        radios.set_rates(StationId(0), &DSSS_RATES_BPS);
+        radios.set_rates(StationId(0), &DSSS_RATES_BPS, false);
         assert_eq!(substituted(&radios), [true; 3]);
-        assert_eq!(radios.rates(StationId(0), &ofdm).map(|chain| chain.stages[0].0), Some(11_000_000));
+        assert_eq!(radios.rates(StationId(0), &ofdm, false).map(|chain| chain.stages[0].0), Some(11_000_000));
         assert_eq!([ofdm, ht, vht].map(|tag| tag.wanted()), ["54 Mbit/s", "HT MCS 15", "VHT MCS 2 with 2 streams"]);
+    }
+
+    #[test]
+    fn an_mcs_of_the_kernel_is_decoded_with_streams_width_and_guard_interval() {
+        let mcs = |index, flags| {
+            let tag = Tag { chain: chain(&[(index, 1)]), stage_flags: [flags, 0, 0, 0], ..Tag::default() };
+            tag.mcs(0).map(|mcs| f64::from(mcs.rate_bps()) / 1e6)
+        };
+        // IEEE 802.11-2020 Tables 19-27 to 19-34, 21-29 to 21-59
+        assert_eq!(mcs(8, STAGE_IS_HT), Some(13.0));
+        assert_eq!(mcs(15, STAGE_IS_HT | STAGE_SHORT_GUARD | STAGE_40_MHZ), Some(300.0));
+        assert_eq!(mcs(0x38, STAGE_IS_VHT | STAGE_SHORT_GUARD), Some(346.666_667)); // four streams of MCS 8
+        assert_eq!(mcs(0x39, STAGE_IS_VHT | STAGE_SHORT_GUARD | STAGE_80_MHZ), Some(1_733.333_333));
+        // None of the standard: MCS 32 and beyond of HT, HT at 80 MHz, MCS 9 at 20 MHz, five streams, MCS 10.
+        for (index, flags) in [(32, 0), (76, 0), (7, STAGE_80_MHZ), (7, STAGE_160_MHZ), (-1, 0)] {
+            assert_eq!(mcs(index, STAGE_IS_HT | flags), None, "{index}");
+        }
+        for index in [0x09, 0x40, 0x7f, 0x0a, -1, i8::MIN] {
+            assert_eq!(mcs(index, STAGE_IS_VHT), None, "{index}");
+        }
+        assert_eq!(mcs(7, 0), None);
+    }
+
+    /// Stations of 802.11n and g in 2.4 GHz. Each link loses a frame with this probability.
+    fn high_throughput(losses: [f64; 2]) -> Carrier<Radios> {
+        let mut config = line(2, 10.0, "standard").air();
+        config.radio.phy = PhyKind::Bg;
+        let mut air = with_null_station(config);
+        let link = |to, loss| {
+            vec![Link { to: StationId(to), delay_ns: 33, power_w: 1e-9, decodable: true, loss, fading: None }]
+        };
+        air.links = Some(vec![link(1, losses[0]), link(0, losses[1]), Vec::new()].into());
+        let rates_bps = Phy::of(PhyKind::Bg, true).rates_bps();
+        let mut carrier = Carrier::new(air, Radios::new((0..2).map(|station| Some(mac(station))), rates_bps));
+        for station in [StationId(0), StationId(1)] {
+            carrier.set_phy(station, PhyKind::Bg, true);
+            carrier.set_queue_limit(station, 120);
+            carrier.format.set_rates(station, rates_bps, true);
+        }
+        carrier
+    }
+
+    /// Sends `count` QoS data frames of 1500 bytes at this MCS of HT at once.
+    fn send_burst(carrier: &mut Carrier<Radios>, kernel: &mut Kernel, now: Ns, cookies: std::ops::Range<u64>, mcs: i8) {
+        let mut data = frame(0x88, mac(1), mac(0));
+        data.resize(1500, 0);
+        carrier.advance(now, kernel);
+        for cookie in cookies {
+            let slot = carrier.slot();
+            carrier.space(slot)[..data.len()].copy_from_slice(&data);
+            let (chain, stage_flags) = (chain(&[(mcs, 4), (0, 4)]), [STAGE_IS_HT; STAGES]);
+            let tag = Tag { frequency_mhz: 2412, flags: WANTS_STATUS, chain, stage_flags, cookie, ..Tag::default() };
+            carrier.arrive(now, StationId(0), slot, data.len(), tag, kernel);
+        }
+    }
+
+    #[test]
+    fn frames_of_one_rate_to_one_receiver_are_one_aggregate() {
+        let (mut carrier, mut kernel) = (high_throughput([0.0; 2]), Kernel::default());
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..21, 15);
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.got, (0..21).map(|cookie| (1, cookie)).collect::<Vec<_>>());
+        assert_eq!(kernel.reported, (0..21).map(|cookie| (cookie, 1, TxStatus::Acknowledged)).collect::<Vec<_>>());
+        assert!(kernel.attempts.iter().all(|&(rate, retry)| rate.is_some_and(Mcs::is_code) && !retry));
+        // The first frame finds the medium idle and is sent as an aggregate of one a DIFS later, with all that arrived
+        // at the same time: 21 x 1508 - 4 bytes, 520 bits a symbol: 40 us and 488 symbols.
+        let counters = carrier.counters(900_000_000, StationId(0));
+        assert_eq!((counters.data_sent, counters.airtime_ns), (21, 40_000 + 488 * 4_000 + 6_000));
+        assert_eq!(carrier.counters(900_000_000, StationId(1)).ack_sent, 1);
+        assert_eq!(carrier.in_air(), 0);
+    }
+
+    #[test]
+    fn a_frame_of_another_rate_ends_the_aggregate() {
+        let (mut carrier, mut kernel) = (high_throughput([0.0; 2]), Kernel::default());
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..10, 15);
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 10..11, 4);
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 11..20, 15);
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.got, (0..20).map(|cookie| (1, cookie)).collect::<Vec<_>>());
+        assert_eq!(carrier.counters(900_000_000, StationId(1)).ack_sent, 3);
+        let rates: Vec<u32> = kernel.attempts.iter().map(|&(rate, _)| rate.unwrap_or(0)).collect();
+        assert!(rates[0] == rates[19] && rates[10] != rates[0] && rates[9] == rates[11], "{rates:x?}");
+    }
+
+    #[test]
+    fn losses_are_repeated_frame_by_frame_and_delivered_in_order() {
+        let (mut carrier, mut kernel) = (high_throughput([0.3, 0.1]), Kernel::default());
+        for round in 0..20 {
+            let cookies = 50 * round..50 * (round + 1);
+            send_burst(&mut carrier, &mut kernel, 5_000_000 + round * 100_000_000, cookies, 15);
+        }
+        carrier.advance(9_000_000_000, &mut kernel);
+        let acknowledged = kernel.reported.iter().filter(|report| report.2 == TxStatus::Acknowledged);
+        let (mut delivered, count): (Vec<u64>, usize) =
+            (kernel.got.iter().map(|got| got.1).collect(), kernel.got.len());
+        assert!(delivered.is_sorted(), "in order");
+        delivered.dedup();
+        assert_eq!((delivered.len(), acknowledged.clone().count()), (count, count));
+        assert!(count > 990, "{count}");
+        // The reported attempts are those that a loss of 0.3 needs: 1 / 0.7, and a few for lost Block Acks.
+        let attempts: u32 = acknowledged.map(|report| report.1).sum();
+        let mean = f64::from(attempts) / count as f64;
+        assert!((1.38..1.55).contains(&mean), "{mean}");
+        let mut cookies: Vec<u64> = kernel.reported.iter().map(|report| report.0).collect();
+        cookies.sort_unstable();
+        assert_eq!(cookies, (0..1000).collect::<Vec<_>>());
+        assert!(kernel.attempts.iter().any(|attempt| attempt.1), "retry bits");
+    }
+
+    #[test]
+    fn voice_management_and_null_frames_are_sent_alone() {
+        let radios = high_throughput([0.0; 2]).format;
+        let aggregates = |control: u8, tid: u8, index, flags| {
+            let mut frame = frame(control, mac(1), mac(0));
+            frame[24] = tid;
+            let (chain, stage_flags) = (chain(&[(index, 1)]), [flags, 0, 0, 0]);
+            let tag = Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() };
+            let (packet, _) = radios.packet(StationId(0), PacketId(0), &frame, &tag).expect("a packet");
+            packet.rates.is_some_and(|chain| chain.aggregates)
+        };
+        assert!(aggregates(0x88, 0, 7, STAGE_IS_HT) && aggregates(0x88, 5, 7, STAGE_IS_HT));
+        assert!(!aggregates(0x88, 6, 7, STAGE_IS_HT)); // voice
+        assert!(!aggregates(0xc8, 0, 7, STAGE_IS_HT)); // no data
+        assert!(!aggregates(0x08, 0, 7, STAGE_IS_HT)); // no QoS
+        assert!(!aggregates(0x88, 0, 7, 0) && !aggregates(0xd0, 0, 7, STAGE_IS_HT));
+    }
+
+    #[test]
+    fn an_unknown_mcs_is_counted_and_sent_at_a_legacy_rate() {
+        let (mut carrier, mut kernel) = (high_throughput([0.0; 2]), Kernel::default());
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..3, 77);
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(carrier.traffic(StationId(0)).substituted, 3);
+        assert!(kernel.reported.iter().all(|report| report.2 == TxStatus::Acknowledged));
+        assert_eq!(kernel.attempts, [(Some(48_000_000), false); 3]); // 77 modulo 8 is 64-QAM 2/3
     }
 
     #[test]

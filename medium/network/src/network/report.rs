@@ -1,6 +1,6 @@
 //! The result document, version 1; see `medium/README.md`.
 
-use pacelab_air_config::{PhyKind, Traffic, ns_from_s};
+use pacelab_air_config::{Traffic, ns_from_s};
 use pacelab_engine::Ns;
 use serde_json::{Value, json};
 
@@ -334,8 +334,7 @@ impl Network {
     pub fn take_air_log(&mut self) -> AirLog {
         AirLog {
             phy: self.config.radio.phy,
-            guard_interval: Some(self.config.radio.high_throughput().guard_interval)
-                .filter(|_| self.config.radio.phy == PhyKind::N),
+            high_throughput: self.config.radio.mode().map(|mode| (mode, self.config.radio.high_throughput())),
             names: self.config.nodes.iter().map(|node| node.name.clone()).collect(),
             node_of: self.node_of.clone(),
             records: self.air.take_records(),

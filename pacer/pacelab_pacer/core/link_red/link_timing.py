@@ -88,6 +88,24 @@ TIMINGS: Mapping[str, LinkTiming] = MappingProxyType(
             symbol_ns=4 * US,
             basic_rate_bps=6_000_000,
         ),
+        "802.11ac": LinkTiming(
+            slot_ns=9 * US,
+            sifs_ns=16 * US,
+            preamble_ns=20 * US,
+            longer_data_preamble_ns=20 * US,
+            symbol_ns=4 * US,
+            basic_rate_bps=6_000_000,
+        ),
+        # The data symbols of 802.11ax last 13.6 us. A slot of 9 us hides most of the difference.
+        "802.11ax": LinkTiming(
+            slot_ns=9 * US,
+            sifs_ns=16 * US,
+            preamble_ns=20 * US,
+            longer_data_preamble_ns=23_200,
+            symbol_ns=4 * US,
+            basic_rate_bps=6_000_000,
+        ),
     }
 )
-"""PHY -> its timing. Source: IEEE Std 802.11-2020, Clauses 16 (b, long preamble), 17 (a), 18 (g), 19 (n)."""
+"""PHY -> its timing. Source: IEEE Std 802.11-2020, Clauses 16 (b, long preamble), 17 (a), 18 (g), 19 (n), 21
+(ac), and IEEE Std 802.11ax-2021, Clause 27; one stream at 5 GHz."""

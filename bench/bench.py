@@ -1,4 +1,4 @@
-"""Side-by-side benchmark with ns-2 and ns-3: `make bench`, or `.venv/bin/python bench/bench.py [--pairs N] [--readme]`.
+"""Side-by-side benchmark with ns-2 and ns-3: `make bench`, or `.venv/bin/python bench/bench.py [--pairs N] [--install]`.
 
 Prints each ratio with its target, a lower bound of the cost, the peak memory, and the cost against nodes, flows and
 load. Exit code 1 if a measured figure misses its target (not with --smoke) or a program fails, 3 if PaceLab itself is
@@ -32,7 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs per ratio (default 5)")
     parser.add_argument("--smoke", action="store_true", help="one pair per ratio; a missed target is no failure")
-    parser.add_argument("--readme", action="store_true", help="write README's sentence on speed from what was measured")
+    parser.add_argument("--install", action="store_true", help="write the speeds that were measured to docs/install.md")
     parser.add_argument("--large", action="store_true", help="also ns-2 on 1,000 and 2,000 nodes (minutes more)")
     given = parser.parse_args()
     pairs = 1 if given.smoke else given.pairs
@@ -45,7 +45,7 @@ def main() -> int:
     try:
         medians: dict[str, float] = {}
         met = [_duels(pairs, medians)]
-        if given.readme:
+        if given.install:
             write_sentence(medians)
         _short(pairs)
         _bounds(min(pairs, 3), medians)
@@ -168,33 +168,35 @@ def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: 
     return text
 
 
-# `--readme`: writes README's sentence on speed from the measurements.
+# `--install`: writes the sentences on speed in docs/install.md from the measurements.
 
-README = Path(__file__).parent.parent / "README.md"
+INSTALL = Path(__file__).parent.parent / "docs" / "install.md"
 WORDS = (
-    "In alternating runs (`make bench`, 2 cores, engine built\nwith `make guided`) it is {aodv_chain} times as fast "
-    "as ns-2 and {static_chain} times as fast as ns-3 on a 7-hop chain,\n"
-    "{gap_chain} times as fast as ns-2 with TCP-GAP's Python in the loop, "
-    "and {random_layout} times as fast as ns-2 on 120 nodes with 8 flows."
+    "We ran the programs alternately on 2 cores (`make bench`),\nwith PaceLab's engine built by profile-guided "
+    "optimisation (`make guided`). On a chain of 7 hops, PaceLab is {aodv_chain} times\nas fast as ns-2 and "
+    "{static_chain} times as fast as ns-3. If each packet in PaceLab also calls TCP-GAP's Python code, PaceLab is\n"
+    "{gap_chain} times as fast as ns-2. On 120 nodes with 8 flows, PaceLab is {random_layout} times as fast as ns-2."
 )
-STANDS = re.compile(r"In alternating runs \(`make bench`.*? with 8 flows\.", re.DOTALL)
+STANDS = re.compile(
+    r"We ran the programs alternately on 2 cores .*? with 8 flows, PaceLab is \S+ times as fast as ns-2\.", re.DOTALL
+)
 
 
 def sentence(medians: Mapping[str, float]) -> str:
-    """The sentence, from the medians by the names of duels.py's functions. Raises ValueError if one was skipped."""
+    """The sentences, from the medians by the names of duels.py's functions. Raises ValueError if one was skipped."""
     shown = {name: f"{median:.0f}" if median >= 10 else f"{median:.2g}" for name, median in medians.items()}
     try:
         return WORDS.format(**shown)
     except KeyError as missing:
-        raise ValueError(f"{missing.args[0]} was not measured: README's sentence needs ns-2 and ns-3") from None
+        raise ValueError(f"{missing.args[0]} was not measured: the sentences need ns-2 and ns-3") from None
 
 
-def write_sentence(medians: Mapping[str, float], readme: Path = README) -> None:
-    """Replace the sentence in README. Raises ValueError if README has none."""
-    text, count = STANDS.subn(lambda _: sentence(medians), readme.read_text(encoding="utf-8"))
+def write_sentence(medians: Mapping[str, float], page: Path = INSTALL) -> None:
+    """Replace the sentences in the page. Raises ValueError if the page has none."""
+    text, count = STANDS.subn(lambda _: sentence(medians), page.read_text(encoding="utf-8"))
     if count != 1:
-        raise ValueError(f"{readme}: {count} sentences on speed; there must be one")
-    readme.write_text(text, encoding="utf-8")
+        raise ValueError(f"{page}: {count} paragraphs on speed; there must be one")
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Scores pacers on a set of networks, for the capstone's board.
+"""Scores pacers on a set of networks, for the capstone's leaderboard.
 
     python labs/score.py FILE.py:CLASS ... --word SECRET --board board.json
 
@@ -39,7 +39,7 @@ def load(name: str) -> Any:
 
 def main(arguments: list[str] | None = None) -> int:
     """Score each pacer, even if one before it fails; returns the exit code."""
-    parser = argparse.ArgumentParser(description="score pacers for the capstone's board")
+    parser = argparse.ArgumentParser(description="score pacers for the capstone's leaderboard")
     parser.add_argument("pacers", nargs="+", metavar="FILE.py:CLASS")
     parser.add_argument("--word", default="practice", help="the networks are derived from this word; keep yours secret")
     parser.add_argument("--board", type=Path, help="leaderboard file to enter the scores into")

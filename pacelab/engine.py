@@ -28,5 +28,5 @@ def join_captures(captures: Sequence[tuple[str, bytes]]) -> bytes:
     try:
         joined: bytes = load_engine().join_captures(captures)
     except ValueError as error:
-        raise ProtocolError(f"joining what tcpdump wrote: {error}") from None
+        raise ProtocolError(f"the capture files of tcpdump cannot be merged: {error}") from None
     return joined

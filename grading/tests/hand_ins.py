@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from dataclasses import dataclass
 from typing import Any
@@ -180,7 +181,105 @@ HAND_INS = (
 )
 """Thirty-eight readable hand-ins. Each must earn all points."""
 
+FAILS = "; the other statements were read"
+SET_SEND = MODEL.replace("    def send(self):", "    def _old(self):")
+SEND = """def send(self):
+    if not self.can_send():
+        raise RuntimeError("full")
+    self._next += 1
+    return self._next - 1
+
+
+SlidingWindow.send = send
+"""
+PARSER = """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("hops", type=int)
+args = parser.parse_args()
+"""
+
+
+def with_sliding(text: bytes, name: str = "sliding.py") -> dict[str, bytes]:
+    """Two files, of which the graded one imports the other one."""
+    return {"window.py": f"{HEAD}{CHOICE}\nfrom sliding import SlidingWindow\n".encode(), name: text}
+
+
+MORE = (
+    # Notebooks with cells that some tools write.
+    HandIn(name="notebook-with-mark", files={"window.ipynb": b"\xef\xbb\xbf" + notebook(cell(MODEL))}),
+    cells("cell-without-source", MODEL, {"cell_type": "code", "metadata": {}, "outputs": []}),
+    cells("source-is-null", MODEL, {"cell_type": "code", "metadata": {}, "source": None, "outputs": []}),
+    HandIn(
+        name="half-an-emoji",
+        files={"window.ipynb": notebook(cell(f"# good HALF\n{MODEL}")).replace(b"HALF", b"\\ud83d")},
+    ),
+    cells("zero-byte-in-another-cell", MODEL, "x = '\0'"),
+    cells("prun", f"%%prun -q\n{MODEL}"),
+    cells("await-and-return", MODEL, "await something()", "return 5", "packets_in_the_air(5"),
+    cells("methods-in-cells", SET_SEND, SEND),
+    cells("class-again", MODEL, "class SlidingWindow(SlidingWindow):\n    pass"),
+    script("databricks", f"# Databricks notebook source\n{MODEL}\ndisplay(choose_window(6))\n", FAILS),
+    HandIn(name="saved-as-json", files={"window.ipynb.json": notebook(cell(MODEL))}, told=("call it window.ipynb",)),
+    HandIn(name="pyw", files={"window.pyw": MODEL.encode()}, told=("call it window.py",)),
+    # Imports that an editor added, and imports of other systems and versions.
+    script("windows-null", f"from asyncio.windows_events import NULL\n{MODEL}", "win32 only"),
+    script("windows-modules", f"import msvcrt\nfrom winreg import HKEY_CLASSES_ROOT\n{MODEL}", "'msvcrt'", "'winreg'"),
+    script("newer-typing", f"from typing import override_of_tomorrow\n{MODEL}", "is it newer?"),
+    script("pytest", f"import pytest\n{MODEL}\n@pytest.mark.slow\ndef test_a():\n    pass\n", "pytest is not", FAILS),
+    HandIn(
+        name="numpy-in-a-helper", files=with_sliding(f"import numpy\n{WINDOW}".encode()), told=("sliding.py, line 1",)
+    ),
+    HandIn(name="utf-16-helper", files=with_sliding(WINDOW.encode("utf-16"))),
+    # Statements that fail where the file is graded.
+    script("changes-the-folder", f"import os\nos.chdir('/content/drive/MyDrive')\n{MODEL}", "no files"),
+    script("makes-a-folder", f"import os\nos.makedirs('/content/out', exist_ok=True)\n{MODEL}", "no files"),
+    script("clears-the-screen", f"import os\nos.system('cls' if os.name == 'nt' else 'clear')\n{MODEL}"),
+    script("log-file", f"import logging\nlogging.basicConfig(filename='window.log')\n{MODEL}", "no files"),
+    script("locale", f"import locale\nlocale.setlocale(locale.LC_ALL, 'xx_XX')\n{MODEL}", "unsupported locale"),
+    script("arguments", f"{PARSER}{MODEL}", "exits instead of answering"),
+    script("user-name", f"import getpass\nprint('by', getpass.getuser())\n{MODEL}", "getpwuid"),
+    script("installs", f"import subprocess\nsubprocess.check_call(['pip', 'install', 'numpy'])\n{MODEL}", "no files"),
+    script("waits", f"import time\ntime.sleep(2)\n{MODEL}", "sleep"),
+    script(
+        "reads-by-path", f"import pathlib\nX = pathlib.Path('data.csv').read_text()\n{MODEL}", "write the data into"
+    ),
+    script("web", f"from urllib.request import urlopen\nX = urlopen('https://example.org').read()\n{MODEL}", FAILS),
+    script("thread", f"import threading\nthreading.Thread(target=print).start()\n{MODEL}", "threads"),
+    script("asks-in-main", f"{MODEL}\ndef main():\n    input('hops? ')\n\nmain()\n", "no keyboard input"),
+    script("plots-in-main", f"{MODEL}\ndef main():\n    import matplotlib\n\nmain()\n", "standard library"),
+    script("own-test-fails", f"{MODEL}\nassert choose_window(6) == 99, 'still wrong'\n", "still wrong"),
+    script("exits-at-the-end", f"{MODEL}\nraise SystemExit(0)\n", "exits instead of answering"),
+    # Encodings and keyboards.
+    HandIn(name="gbk", files={"window.py": f"# 这是窗口\n{MODEL}".encode("gbk")}, told=("read as Latin-1",)),
+    HandIn(
+        name="shift-jis", files={"window.py": f"# ソース表\n{MODEL}".encode("shift_jis")}, told=("read as Latin-1",)
+    ),
+    HandIn(name="cp1251", files={"window.py": f"# Окно\n{MODEL}".encode("cp1251")}, told=("read as Latin-1",)),
+    HandIn(name="utf-32", files={"window.py": MODEL.encode("utf-32")}, told=("is UTF-32",)),
+    HandIn(name="old-mac", files={"window.py": MODEL.replace("\n", "\r").encode()}),
+    script("unknown-encoding", f"# -*- coding: utf8mb4 -*-\n{MODEL}"),
+    script("two-marks", f"\ufeff\ufeff{MODEL}", "zero width no-break space"),
+    script("wide-keyboard", MODEL.replace("choose_window(hops):", "choose_window（hops）："), "fullwidth"),
+    script("vertical-tabs", MODEL.replace("\n\n\n", "\n\n\v\n"), "vertical tab"),
+    script("form-feeds", MODEL.replace("\n\n\n", "\n\n\f\n")),
+)
+"""Hand-ins beyond those of the reports. Each must earn all points."""
+
 UNREADABLE = (
+    script("marimo", f"import marimo\napp = marimo.App()\n\n{MODEL}", "marimo export script"),
+    script("ends-the-process", f"{MODEL}\nimport os\nos._exit(0)\n", "the process ended (code 0)"),
+    script(
+        "all-definitions-fail",
+        "import numpy as np\n" + re.sub(r"^(?=def |class )", "@np.f\n", MODEL, flags=re.MULTILINE),
+        "np",
+    ),
+    HandIn(
+        name="git-lfs", files={"window.ipynb": b"version https://git-lfs.github.com/spec/v1\n"}, told=("as a notebook",)
+    ),
+    HandIn(name="shortcut", files={"window.url": b"[InternetShortcut]\n"}, told=("no Python file or notebook",)),
+    script(
+        "code-with-line-numbers", "".join(f"{n:3} {line}\n" for n, line in enumerate(MODEL.splitlines(), 1)), "line 1"
+    ),
     script("merge-conflict", f"<<<<<<< HEAD\n{MODEL}=======\n{MODEL}>>>>>>> main\n", "line 1: a merge conflict"),
     HandIn(name="rtf", files={"window.py": b"{\\rtf1\\ansi x}"}, told=("is RTF: save it as plain text",)),
     HandIn(name="web-page", files={"window.html": b"<html>"}, told=("no Python file or notebook",)),

@@ -129,11 +129,11 @@ ATTACKS = (
         "forge-a-verdict",
         "from pacelab_grading.inside import wire\nold = wire.encode\n"
         "wire.encode = lambda message, limit: old([message[0], 'passed', 100], limit)\nreturn 0",
-        "an answer of no known kind",
+        "a message of an unknown type",
     ),
     Attack("forge-results-json", "open('/autograder/results/results.json', 'w').write('{}')", "No such file|" + EPERM),
     Attack("exit-0", "sys.exit(0)", "raised SystemExit"),
-    Attack("exit-0-at-import", "import sys\nsys.exit(0)", "cannot be imported: .*SystemExit", imported=True),
+    Attack("exit-0-at-import", "import sys\nsys.exit(0)", "importing your file raised SystemExit", imported=True),
     Attack("exit-hard", "os._exit(0)", r"the process ended \(code 0\) instead of answering"),
     Attack("atexit", "import atexit\natexit.register(print, '100 points')\nos._exit(0)", "instead of answering"),
     Attack("alarm", "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.01)", EPERM),
@@ -384,8 +384,13 @@ def test_wall_time_is_no_evidence(best: Walls, grade: Judge, model: str, monkeyp
     """A call that waits ten minutes for a processor gets its points. One that waits a day is not graded."""
     slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(20_000_000): pass\n"
     source = model.replace("def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n", slow)
+    measured = session_module.ProcessWatch.wall_s
     for waited_s, status in ((600.0, "passed"), (86_400.0, "not graded")):
-        monkeypatch.setattr(session_module.ProcessWatch, "wall_s", lambda _self, waited_s=waited_s: waited_s)
+
+        def waited(watch: session_module.ProcessWatch, waited_s: float = waited_s) -> float:
+            return measured(watch) if watch._pid is None else waited_s  # the start of the sandbox is no call
+
+        monkeypatch.setattr(session_module.ProcessWatch, "wall_s", waited)
         (result,) = grade(source, best, only=("equal-rates",)).results
         assert result.status == status, result.got
 
@@ -464,7 +469,7 @@ def groups() -> dict[str, tuple[str, ...]]:
         "In hooks": tuple(name.replace("-", " ") for name in HOOK_ATTACKS),
         "In returned values and exceptions": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
-        "On the reference that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
+        "On the part of the model solution that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
         "Attacks on the fork server and on other processes, and tests of properties that must hold": tried[
             "fork_server"
         ],

@@ -39,7 +39,7 @@ DELAY = HEAD + "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 
 RESULTS = {
-    "nothing, for want of a return": ("pass", "None, which is not a number"),
+    "None because of a missing return": ("pass", "None, which is not a number"),
     "a number of 400 digits": ("return 10**400", "a whole number of 1329 bits"),
     "a number beyond floats": ("return 10**4000", "a whole number of|not JSON"),
     "half a surrogate pair": ("return '\\ud800'", r"\\ud800.*which is not a number"),

@@ -4,12 +4,13 @@ zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grading.tests.hand_ins import AIR, HAND_INS, UNREADABLE, HandIn, cells, changed, script
+from grading.tests.hand_ins import AIR, HAND_INS, MORE, UNREADABLE, HandIn, cells, changed, script
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.judging.judge import judge
 from pacelab_grading.judging.process import JudgeProcess
@@ -26,13 +27,15 @@ UNSIMULATED = replace(ASSIGNMENT)
 object.__setattr__(UNSIMULATED, "checks", tuple(check for check in ASSIGNMENT.checks if not check.simulates))
 
 
-def graded(hand_in: HandIn, folder: Path, process: JudgeProcess, around: Walls = NO_WALLS) -> Verdict:
+def graded(
+    hand_in: HandIn, folder: Path, process: JudgeProcess, around: Walls = NO_WALLS, *, only: Sequence[str] | None = None
+) -> Verdict:
     place = folder / hand_in.name
     for name, content in hand_in.files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     (submission,) = collect([place], ASSIGNMENT, read=process.read).submissions
-    return judge(submission, UNSIMULATED, walls=around)
+    return judge(submission, UNSIMULATED, walls=around, only=only)
 
 
 def test_there_are_thirty_eight_that_can_be_read() -> None:
@@ -43,7 +46,21 @@ def test_there_are_thirty_eight_that_can_be_read() -> None:
 @pytest.mark.parametrize("hand_in", HAND_INS, ids=lambda hand_in: hand_in.name)
 def test_the_form_of_a_file_costs_nothing(hand_in: HandIn, tmp_path: Path, judge_process: JudgeProcess) -> None:
     verdict = graded(hand_in, tmp_path, judge_process)
-    assert (verdict.points, verdict.status, verdict.unreadable) == (80, "graded", False), text_report(verdict)
+    assert_all_points(hand_in, verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("hand_in", MORE, ids=lambda hand_in: hand_in.name)
+def test_a_statement_that_cannot_run_costs_nothing(
+    hand_in: HandIn, tmp_path: Path, judge_process: JudgeProcess, best: Walls
+) -> None:
+    """What a file does when it is imported matters only to the code that depends on it."""
+    verdict = graded(hand_in, tmp_path, judge_process, best, only=("plateau", "fills"))
+    assert_all_points(hand_in, verdict, 22)
+
+
+def assert_all_points(hand_in: HandIn, verdict: Verdict, points: float = 80) -> None:
+    assert (verdict.points, verdict.status, verdict.unreadable) == (points, "graded", False), text_report(verdict)
     for part in hand_in.told:
         assert any(part in problem for problem in verdict.problems), verdict.problems
     if not hand_in.told:
@@ -53,9 +70,9 @@ def test_the_form_of_a_file_costs_nothing(hand_in: HandIn, tmp_path: Path, judge
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("hand_in", UNREADABLE, ids=lambda hand_in: hand_in.name)
 def test_an_unreadable_hand_in_has_a_status_with_the_reason(
-    hand_in: HandIn, tmp_path: Path, judge_process: JudgeProcess
+    hand_in: HandIn, tmp_path: Path, judge_process: JudgeProcess, best: Walls
 ) -> None:
-    verdict = graded(hand_in, tmp_path, judge_process)
+    verdict = graded(hand_in, tmp_path, judge_process, best, only=("plateau",))
     submissions = collect([tmp_path / hand_in.name], ASSIGNMENT, read=judge_process.read).submissions
     (row,) = gradebook([verdict], submissions, [], rule=LateRule(), assignment=ASSIGNMENT)
     assert row.status == "unreadable"

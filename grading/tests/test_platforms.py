@@ -28,6 +28,7 @@ from pacelab_grading.records.lms_export import Wanted, build_files, check_column
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab_grading.rubric.assignment import Assignment
 from pacelab_grading.rubric.verdict import Result, Verdict
+from pacelab_grading.text.times import iso_time
 
 pytestmark = pytest.mark.usefixtures("one_judge_process")
 
@@ -760,6 +761,37 @@ TIMES = {
     "sakai": ["2026-11-01T22:58:00.123000+00:00", ""],
 }
 """Of Jane and Bob."""
+
+
+def test_blackboard_usernames_and_titles_may_contain_underscores(tmp_path: Path) -> None:
+    """The roster has the usernames. Of two that fit, the longer one is meant."""
+    names = ("HW_1_j_smith", "HW_1_x_1", "HW_1_1", "HW_1_ann@uni.edu", "HW_1_no_body")
+    files = {f"{name}_attempt_2026-11-01-23-58-00_window.py": numbered(n) for n, name in enumerate(names)}
+    files["HW_1_j_smith_attempt_2026-11-01-23-58-00.txt"] = "Name: Jane Smith (j_smith)"
+    roster = tmp_path / "gc.csv"
+    users = ("J_Smith", "x_1", "1", "ann@uni.edu", "smith")
+    roster.write_text(
+        "Last Name,First Name,Username\n" + "".join(f"L{n},F{n},{user}\n" for n, user in enumerate(users))
+    )
+    students = read_roster(roster)
+    accounts = [dict(student.ids)["username"] for student in students]
+    place = zipped(tmp_path / "all.zip", files)
+    collected = collect([place], ASSIGNMENT, KnownNames(accounts=accounts))
+    found = {item.source: claimed_by(item, students) for item in collected.submissions}
+    assert found == {numbered(0): [0], numbered(1): [1], numbered(2): [2], numbered(3): [3], numbered(4): []}
+
+
+def test_moodle_takes_feedback_in_the_folder_of_the_files(tmp_path: Path) -> None:
+    """Text that was typed online is in another folder of the same student."""
+    start = "Jane Smith_12_assignsubmission"
+    files = {f"{start}_file/window.py": numbered(1), f"{start}_onlinetext/onlinetext.html": "<p></p>"}
+    (found,) = received([zipped(tmp_path / "all.zip", files)]).submissions
+    assert (found.source, found.returned_as) == (numbered(1), f"{start}_file_/")
+
+
+def test_older_versions_of_sakai_write_times_as_digits() -> None:
+    assert iso_time("20261101225800123\n") == "2026-11-01T22:58:00.123000+00:00"
+    assert iso_time("20261301225800123") == ""
 
 
 @pytest.mark.parametrize("platform", sorted(OTHER_PLATFORMS))

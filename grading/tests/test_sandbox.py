@@ -258,7 +258,7 @@ while frame:
         PaceEstimator, GatewayPacer = found["PaceEstimator"], found["GatewayPacer"]
     frame = frame.f_back
 """,
-    "read the globals of what is lent": """
+    "read the globals of the lent function": """
 class PaceEstimator:
     def __new__(cls): return four_hop_delay_ns.__globals__["PaceEstimator"]()
 class GatewayPacer:
@@ -275,7 +275,7 @@ class PaceEstimator:
         return found["PaceEstimator"]()
 class GatewayPacer: pass
 """,
-    "ask for what is judged": """
+    "ask for the part that is judged": """
 class PaceEstimator:
     def __new__(cls):
         held = [cell.cell_contents for cell in four_hop_delay_ns.__closure__]
@@ -335,7 +335,7 @@ def test_exceptions_of_the_reference_are_raised(borrowing: Callable[[str], objec
 )
 def test_only_lent_names_can_be_asked_for(borrowing: Callable[[str], object], question: str) -> None:
     cells = "[cell.cell_contents for cell in four_hop_delay_ns.__closure__]"
-    with pytest.raises(Malformed, match="asked the reference for something that is not lent"):
+    with pytest.raises(Malformed, match="asked the model solution for a part that it may not use"):
         borrowing(f"[item for item in {cells} if hasattr(item, 'ask')][0]._asked({question})")
 
 
@@ -377,7 +377,7 @@ def test_processes_cannot_reach_each_others_lent_objects(best: Walls) -> None:
             one, other = lab.session(), lab.session()
             assert one.request("call", None, "run", ["PaceEstimator()._number"], {}) == 0
             peek = f"{WORKER.format('PaceEstimator.__init__')}._asked('get', 0, 'four_hop_delay_ns')"
-            with pytest.raises(Malformed, match="is not lent"):
+            with pytest.raises(Malformed, match="that it may not use"):
                 other.request("call", None, "run", [peek], {})
 
 

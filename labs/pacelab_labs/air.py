@@ -58,7 +58,7 @@ def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
         frame = "RTS" if experiment.rts else "data"
         rows.append((frame, sent, sent - answered - refused, refused, answered))
     names = [experiments[0].network.nodes[node].name for node in (sender, receiver)]
-    header = ("frame", "sent", "not read", "read, may not answer", "answered")
+    header = ("frame", "sent", "not decoded", "decoded, not allowed to answer", "answered")
     return Table(header, rows, f"Frames from {names[0]} at {names[1]}, {experiments[0].duration_s:g} s.")
 
 
@@ -130,8 +130,8 @@ def _draw_link(
             look: dict[str, Any] = {"color": colour, "marker": marker, "line": "", "size": 13, "told": told}
             marks.append(Line(x=x, y=y, name=said, labels=labelled, **look))
     (from_m, _), (to_m, _) = topology.nodes[sender].position_m, topology.nodes[receiver].position_m
-    marks += _span(from_m, topology.sense_m, -0.45, f"{labels[sender]} is sensed")
-    marks += _span(to_m, reach_m, -0.75, f"{labels[receiver]} is disturbed from")
+    marks += _span(from_m, topology.sense_m, -0.45, f"sense range of {labels[sender]}")
+    marks += _span(to_m, reach_m, -0.75, f"interference range at {labels[receiver]}")
     chart = Chart(panels=(_along_x(marks, -1.0, 0.6, legend="above"),), width=9.0, height=2.6)
     ranges = f"sense range {topology.sense_m:g} m, interference range {reach_m:.0f} m"
     listed = "; ".join(f"{labels[i]} {roles[i]}" if tell else labels[i] for i in nodes)

@@ -212,7 +212,8 @@ def _entries(file: Path) -> list[dict[str, Any]]:
             raise ValueError("its form is not that of version 1")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"leaderboard {str(file)!r}: no leaderboard ({error}): take another file, or move this one away"
+            f"leaderboard {str(file)!r}: this file is not a leaderboard ({error}); choose another file name, or move "
+            "this file away"
         ) from None
     found: list[dict[str, Any]] = entries
     return found

@@ -359,7 +359,7 @@ class Prediction:
         result = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
         if self.chosen in fits:
             return Verdict(f"{result}\nAs you predicted.")
-        return Verdict(f"{result}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")
+        return Verdict(f"{result}\nYou predicted: {self.chosen}. Which of your assumptions was wrong?")
 
     def __repr__(self) -> str:
         return f"{self.question} [{' / '.join(self.answers)}]"

@@ -81,7 +81,10 @@ def _try_window(work: Any) -> str:
 
 def _hint(got: float, expected: float) -> str:
     if math.isclose(got, expected - 1, rel_tol=1e-6):
-        return ": without the + 1 a window of two packets never grows, because its fraction is never sent."
+        return (
+            ": add the + 1. A sender sends whole packets only: with a window of 2.5 packets it sends two, so the "
+            "measured rate and the window never grow."
+        )
     if got > 1e6:
         return ": rtt_ns is in nanoseconds."
     return "."

@@ -29,9 +29,9 @@ from pacelab_labs.picture import Table
 
 _PREFIX = "back end "
 _WHAT = {
-    "sim": "virtual time; all of this lab but the cells on real hosts",
-    "tap": "real Linux hosts on this machine, our air between them",
-    "hwsim": "real Linux hosts with Linux's own Wi-Fi stack, our air between them",
+    "sim": "simulates in virtual time; runs all cells except those under 'On real hosts'",
+    "tap": "real Linux hosts on this machine, connected by PaceLab's simulated channel",
+    "hwsim": "real Linux hosts with Linux's own Wi-Fi stack, connected by PaceLab's simulated channel",
 }
 
 
@@ -99,7 +99,7 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = N
 
 def _why_no_back_end(found: Mapping[str, Feature]) -> str:
     if sys.platform == "emscripten":
-        return "A browser has no real hosts; a computer with Linux has, or a virtual machine"
+        return "A browser has no real hosts. Use a computer or a virtual machine with Linux"
     how = "; ".join(f"{end}: {found[end].remedy}" for end in REAL if end in found)
     return f"No real back end on this host. To get one: {how}"
 

@@ -81,7 +81,9 @@ def test_board_keeps_the_best_of_each_name(tmp_path: Path) -> None:
 def test_an_invalid_board_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "board.json"
     file.write_text(text, "utf-8")
-    with pytest.raises(ConfigError, match=r"no leaderboard \(.*\): take another file, or move this one away"):
+    with pytest.raises(
+        ConfigError, match=r"not a leaderboard \(.*\); choose another file name, or move this file away"
+    ):
         lab.leaderboard(file)
 
 

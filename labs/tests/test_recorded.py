@@ -111,7 +111,7 @@ def test_the_command_for_real_hosts_gives_the_experiment(capsys: pytest.CaptureF
 def test_a_browser_says_that_it_has_no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded.sys, "platform", "emscripten")
     shown = str(lab.on_real_hosts("lab1.hidden", Experiment(topology="hidden", rts=False, rate_bps=2_000_000)))
-    assert "A browser has no real hosts; a computer with Linux has, or a virtual machine." in shown
+    assert "A browser has no real hosts. Use a computer or a virtual machine with Linux." in shown
     assert "There: sudo pacelab run hidden --backend tap --rts off --rate 2" in shown
 
 

@@ -74,7 +74,7 @@ class CongestionControl(ABC):
     engine does the work for these only if a class uses them.
     """
 
-    NO_SCHEME: ClassVar[str] = "a congestion control: --cc"
+    NO_SCHEME: ClassVar[str] = "a congestion control; use --cc"
     """The message of `--scheme FILE.py:CLASS` if the class is a congestion control."""
     recovery: ClassVar[Literal["newreno", "reno", "go-back-n", "sack"]] = "newreno"
     """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe). sack: selective ACKs,

@@ -32,7 +32,7 @@ class QueuedPacket(NamedTuple):
 class QueueDiscipline(ABC):
     """The queue of one interface."""
 
-    NO_SCHEME = "a queue discipline: --qdisc"
+    NO_SCHEME = "a queue discipline; use --qdisc"
     """What `--scheme FILE.py:CLASS` says that the class is."""
 
     def __init__(self, limit_pkts: int) -> None:

@@ -124,7 +124,10 @@ class Reduction(Strict):
     @model_validator(mode="after")
     def _level_where_needed(self) -> Reduction:
         if (self.level is not None) != (self.how in ("first_above", "short_at")):
-            raise ValueError(f"level belongs to first_above and short_at, which need it; how is {self.how}")
+            raise ValueError(
+                "level is required with how: first_above or how: short_at, and invalid with any other value of how, "
+                f"such as {self.how}; add level or remove it"
+            )
         return self
 
 
@@ -182,7 +185,7 @@ class Check(Strict):
             if pair is not None and not pair[0] <= pair[1]:
                 raise ValueError(f"{name} must be [low, high] with low <= high, not {pair}")
         if self.paper is not None and not self.band[0] <= self.paper <= self.band[1]:
-            raise ValueError(f"paper must be within its band {self.band}, not {self.paper:g}")
+            raise ValueError(f"paper (the number in the paper) must be within band {self.band}, not {self.paper:g}")
         if self.paper is None and self.direction is not None:
             raise ValueError("direction needs paper; without a number of the paper, give the band only")
         return self
@@ -293,7 +296,10 @@ class Claim(Strict):
                         f"variant {change.name!r} must not change {name!r}, which is an axis; use other options"
                     )
         if self.as_it_was and not (self.as_it_was.options or self.as_it_was.schemes):
-            raise ValueError(f"as_it_was {self.as_it_was.name!r} changes nothing; give options or schemes")
+            raise ValueError(
+                "as_it_was (the claim's second set-up) must change an option or a scheme, and "
+                f"{self.as_it_was.name!r} changes none; add options or schemes"
+            )
         if not any(check.role == "headline" for check in self.checks):
             raise ValueError("a claim needs a headline: at least one check must measure the quoted sentence")
         for number, check in enumerate(self.checks, start=1):
@@ -307,7 +313,10 @@ def _check_cells(number: int, measure: Measure, grid: dict[str, list[Scalar]]) -
     for point in (measure.at, measure.against or {}):
         for name, value in point.items():
             if value not in grid.get(name, []):
-                raise ValueError(f"check {number}: {name} {value!r} is not in the scenario, quick mode included")
+                raise ValueError(
+                    f"check {number}: {name} must be one of the scenario's values, in full mode and in quick mode, "
+                    f"not {value!r}"
+                )
     for name, values in grid.items():
         at, against = measure.at, measure.at | (measure.against or {})
         if name in reduced:

@@ -51,7 +51,10 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
         case "knee":
             return _knees(x, y)[reduction.number - 1] if len(x) >= 4 else None
         case "highest" | "lowest" | "sampled":
-            raise ValueError(f"{reduction.how} reduces intervals, see `measure`")
+            raise ValueError(
+                f"how: {reduction.how} is valid only for the intervals of single settings (see `measure`), not for a "
+                "curve; choose another value of how"
+            )
 
 
 PLATEAU = 0.02

@@ -274,8 +274,8 @@ def _check_counted(single: Mapping[str, Any]) -> None:
     """Raise ConfigError if a duration is given for runs that end after a number of packets."""
     if "duration_s" in single:
         raise ConfigError(
-            f"--seconds {single['duration_s']:g} cannot be combined with --full, whose runs count packets; leave one "
-            "out"
+            f"--seconds {single['duration_s']:g} cannot be combined with --full: with --full, a run ends after a fixed "
+            "number of packets; leave one of the two out"
         )
 
 

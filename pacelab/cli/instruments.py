@@ -156,7 +156,10 @@ def plot(
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
         if x is not None or by is not None or where:
-            raise ConfigError(f"--x, --by or --where with {str(folder)!r}: it is of one run, in which no option varies")
+            raise ConfigError(
+                f"--x, --by and --where need a sweep or a comparison; {str(folder)!r} holds a single run, in which no "
+                "option varies; leave them out"
+            )
 
         from pacelab.figures.distributions import plot_moments
         from pacelab.figures.plots import plot_series

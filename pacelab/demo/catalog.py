@@ -31,8 +31,8 @@ def _schemes(*settings: tuple[str, Value]) -> Choice:
 HIDDEN = Demo(
     name="hidden",
     title="Hidden terminals",
-    question="A and C both send to B, but they cannot hear each other. How much of the air's capacity reaches B? How "
-    "much reaches B with RTS/CTS?",
+    question="A and C both send to B, but they cannot hear each other. How much of the channel's capacity do they use "
+    "together? How much with RTS/CTS?",
     answer=(
         "A and C are 200 m from B and out of each other's sense range. At 2 Mbit/s without RTS/CTS, about nine of ten "
         "of their frames collide at B.",
@@ -65,13 +65,14 @@ EXPOSED = Demo(
 REUSE = Demo(
     name="reuse",
     title="Spatial reuse",
-    question="A sends to B, and C sends to D. How far apart must the pairs be so that each has the air to itself?",
+    question="A sends to B, and C sends to D. How far apart must the pairs be so that each has the channel to itself?",
     answer=(
         "As long as A and C sense each other, the two pairs share one channel.",
-        "Once B and C are farther apart than the sense range, each pair gets the full rate.",
+        "Once B and C are farther apart than the sense range, each pair gets its full goodput, that of a pair that "
+        "sends alone.",
         "Between these distances (360 to 550 m from B to C, if the sense range is 550 m), B senses C but still "
-        "receives A's frames, by capture. Without RTS/CTS both pairs then get nearly the full rate, or four fifths of "
-        "the full rate at 11 Mbit/s.",
+        "receives A's frames, by capture. Without RTS/CTS both pairs then get nearly their full goodput, or four "
+        "fifths of their full goodput at 11 Mbit/s.",
         "Now switch RTS/CTS on: the pair of A and B gets less than half of its rate, and often almost nothing. B "
         "starts to receive C's frames, cannot decode them, and may not answer A's RTS.",
     ),
@@ -99,12 +100,13 @@ WINDOW = Demo(
     question="A TCP flow crosses a chain of radios. Which window gives the highest goodput: 1, 3 or 32 segments?",
     answer=(
         "A chain carries about one segment per four hops at the same time. On seven or eight hops at 2 Mbit/s or more, "
-        "a window of one segment leaves air idle: TCP carries at least a tenth less than with the better of 2 and 3.",
-        "Over static routes a larger window changes little: with 4 to 32 segments, TCP carries at most a tenth less or "
-        "more than with the best of 1, 2 and 3.",
-        "AODV takes a frame that is lost to contention for a broken link, and searches for a new route. On seven or "
-        "eight hops at 2 Mbit/s, TCP carries at least a fifth less with a window of 32 than with the best of 1, 2 and "
-        "3, and about half less on average over many seeds.",
+        "a window of one segment leaves the channel idle: the goodput is at least a tenth lower than with the better "
+        "of the windows 2 and 3.",
+        "Over static routes a larger window changes little: with a window of 4 to 32 segments, the goodput differs by "
+        "at most a tenth from the goodput with the best of the windows 1, 2 and 3.",
+        "When contention destroys a frame, AODV assumes that the link is broken, and searches for a new route. On "
+        "seven or eight hops at 2 Mbit/s, the goodput with a window of 32 is at least a fifth lower than with the best "
+        "of the windows 1, 2 and 3, and about half lower on average over many seeds.",
     ),
     topology="chain",
     options={"wired": False},
@@ -128,14 +130,14 @@ STARVATION = Demo(
     answer=(
         "Over static routes and with NewReno alone, A and C starve: together they get less than a twentieth of the "
         "sum.",
-        "Pacing at the senders and at the gateway lets A and C in: over static routes, TCP-GAP gives each of them more "
-        "than 25 kbit/s, with or without Goodput Control. The line below the bars says what that costs.",
+        "Pacing at the senders and at the gateway gives A and C a share: over static routes, TCP-GAP gives each of "
+        "them more than 25 kbit/s, with or without Goodput Control. The line below the bars says what that costs.",
         "Over static routes and without Goodput Control, B and D still get more than A and C. Goodput Control at the "
         "gateway throttles B and D.",
         "Over static routes, Link RED with pacing gives up fewer packets than NewReno alone, but A and C still get "
         "less than 50 kbit/s each.",
-        "AODV takes frames that are lost to contention for broken links: NewReno alone then carries at least a tenth "
-        "less than over static routes.",
+        "When contention destroys frames, AODV assumes that links are broken: NewReno alone then carries at least a "
+        "tenth less than over static routes.",
     ),
     topology="cross-gateway",
     labels=("A", "", "", "B", "", "", "C", "", "", "D", "", "", "G", "", "", "", "", "", "", ""),
@@ -171,11 +173,12 @@ VOICE = Demo(
         "Of five calls, at least two stay below 3.6.",
         "VAGP at the gateway gives TCP what the calls leave over: over static routes, all calls have a MOS of 3.4 or "
         "better. The line below the bars says what TCP pays.",
-        "Over static routes, voice first in every queue helps none of two calls.",
-        "Eight calls leave TCP little: over static routes, voice first and VAGP each help seven or more of them.",
+        "Two calls, static routes: if every queue sends voice packets first, neither call reaches a MOS of 3.6.",
+        "Eight calls leave TCP little: over static routes, seven or more of them reach a MOS of 3.6 with voice first, "
+        "and also with VAGP.",
         "The voice queue of 802.11e ruins all calls: see the number of packets given up.",
-        "AODV takes frames that are lost to contention for broken links: beside NewReno alone, no call then reaches a "
-        "MOS of 3.6.",
+        "When contention destroys frames, AODV assumes that links are broken: beside NewReno alone, no call then "
+        "reaches a MOS of 3.6.",
     ),
     topology="chain",
     labels=("G", "1", "2", "3", "4", "", ""),

@@ -7,7 +7,6 @@ that the page started with. Only RTS/CTS and the routes can be switched.
 
 from __future__ import annotations
 
-import base64
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.demo.model import SEED
-from pacelab.demo.page import data_page, engine_bytes, script, static
+from pacelab.demo.page import data_page, engine_text, script, static
 from pacelab.demo.problems import PROBLEMS, Problem
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
@@ -196,7 +195,7 @@ def editor_page(session: EditorSession, *, recorded: bool = False, pyodide: str 
         "watch_s": WATCH_S,
         "style": static("style.css").replace("pacelab-demo", "pacelab-editor") + static("editor.css"),
         "worker": script(*WORKER_MODULES),
-        "engine": base64.b64encode(engine_bytes()).decode("ascii"),
+        "engine": engine_text(),
     }
     if recorded:
         page["recorded"] = {

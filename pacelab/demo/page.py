@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import re
@@ -41,6 +42,11 @@ def engine_bytes() -> bytes:
     return file.read_bytes()
 
 
+def engine_text() -> str:
+    """The module compressed, as text within a page."""
+    return base64.b64encode(gzip.compress(engine_bytes(), mtime=0)).decode("ascii")
+
+
 def bundle(*more: str) -> str:
     """The component's modules, then `more` modules, as one script."""
     return script(*MODULES, *more)
@@ -54,7 +60,7 @@ def script(*names: str) -> str:
 
 def page(demo: Demo) -> str:
     """The page of a demonstration. It holds the engine, unless the schemes are in Python: the server runs those."""
-    backing = {} if demo.python else {"engine": base64.b64encode(engine_bytes()).decode("ascii")}
+    backing = {} if demo.python else {"engine": engine_text()}
     return _page(demo.document(), backing)
 
 

@@ -58,13 +58,18 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
                 goals=(
                     Goal(text="RTS/CTS off: the first flow carries at most 300 kbit/s", flow=0, most_kbps=300),
                     Goal(text="RTS/CTS off: the second flow carries at most 300 kbit/s", flow=1, most_kbps=300),
-                    Goal(text="RTS/CTS on: the first flow carries at least 600", rts=True, flow=0, least_kbps=600),
-                    Goal(text="RTS/CTS on: the second flow carries at least 600", rts=True, flow=1, least_kbps=600),
+                    Goal(
+                        text="RTS/CTS on: the first flow carries at least 600 kbit/s", rts=True, flow=0, least_kbps=600
+                    ),
+                    Goal(
+                        text="RTS/CTS on: the second flow carries at least 600 kbit/s", rts=True, flow=1, least_kbps=600
+                    ),
                 ),
             ),
             Problem(
                 name="solve-reuse",
-                question="Move the nodes so that both pairs have their full rate, and keep all nodes within 720 m.",
+                question="Move the nodes so that both pairs have their full goodput. No two nodes may be more than "
+                "720 m apart.",
                 goals=(
                     Goal(text="RTS/CTS off: the first flow carries at least 1600 kbit/s", flow=0, least_kbps=1600),
                     Goal(text="RTS/CTS off: the second flow carries at least 1600 kbit/s", flow=1, least_kbps=1600),

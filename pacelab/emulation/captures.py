@@ -33,7 +33,7 @@ def start_captures(plan: Plan) -> list[Child]:
         until = time.monotonic() + _LISTENS_S
         while not file.exists():
             if not child.alive() or time.monotonic() > until:
-                raise HostError(f"{child.name}: it does not listen: {child.last_words() or 'without a word'}")
+                raise HostError(f"{child.name} does not capture: {child.last_words() or 'it printed no message'}")
             time.sleep(_LOOK_S)
         started.append(child)
     return started

@@ -37,7 +37,7 @@ class Removed:
 def clean_up() -> Removed:
     """End the processes of runs whose owner is gone; remove rules of agents and folders of guests. Needs root."""
     if os.geteuid() != 0:
-        raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
+        raise HostError(f"cleanup: only root can remove what earlier runs left; run {as_root('cleanup')}")
     if lacks := lacking("CAP_NET_ADMIN"):
         raise HostError(f"cleanup: root lacks {lacks} here; start the container with {in_container(lacks)}")
     processes = orphans()
@@ -48,7 +48,7 @@ def clean_up() -> Removed:
     while orphans() and time.monotonic() < until:
         time.sleep(0.05)
     if left := orphans():
-        raise HostError(f"cleanup: processes {left} do not end, even killed; restart the machine")
+        raise HostError(f"cleanup: processes {left} are still there after SIGKILL; restart the machine")
     return Removed(processes=tuple(processes), rules=tuple(_stale_rules()), folders=tuple(remove_left()))
 
 

@@ -118,7 +118,7 @@ def listen(path: Path | None, *, group: str = GROUP) -> socket.socket:
 def serve(path: Path | None, *, say: Callable[[str], None], group: str = GROUP) -> None:
     """`pacelab helper`: serve until SIGTERM or Ctrl-C."""
     if os.geteuid() != 0:
-        raise HostError("helper: it starts runs as root: run it as root")
+        raise HostError("helper: the helper needs root rights, because it starts runs as root; run it as root")
     helper = Helper(listen(path, group=group), say=say, group=group)
 
     def end(*_: object) -> None:
@@ -148,7 +148,7 @@ def _remove_stale(path: Path) -> None:
         except ConnectionRefusedError:
             path.unlink()
             return
-    raise HostError(f"helper: another one listens at {path}; end it first")
+    raise HostError(f"helper: another helper is already running at {path}; stop that helper first")
 
 
 # systemd's unit files: the socket exists from boot on, and the service starts at the first connection.

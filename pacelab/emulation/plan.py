@@ -150,9 +150,9 @@ class Flow(Document):
     @model_validator(mode="after")
     def _check(self) -> Flow:
         if self.stop_s <= self.start_s:
-            raise ValueError("a flow stops after it starts")
+            raise ValueError("stop_s must be later than start_s")
         if (self.rate_bps is not None) != (self.kind == "udp"):
-            raise ValueError("rate_bps belongs to a flow of kind udp")
+            raise ValueError("rate_bps is required with kind udp, and invalid with any other kind")
         for value in (self.call, self.interval_s, self.playout_s):
             if (value is not None) != (self.kind == "voice"):
                 raise ValueError("call, interval_s and playout_s belong to a flow of kind voice")
@@ -248,38 +248,40 @@ class Plan(Document):
     def _consistent(self) -> Plan:
         names = [node.name for node in self.nodes]
         if len(set(names)) < len(names):
-            raise ValueError("hosts' names differ")
+            raise ValueError("all hosts must have different names")
         stations = [index for index, node in enumerate(self.nodes) if node.wireless]
         if not 1 <= len(stations) <= MOST_STATIONS:
-            raise ValueError(f"1 to {MOST_STATIONS} hosts are wireless")
+            raise ValueError(f"1 to {MOST_STATIONS} hosts must be wireless, not {len(stations)}")
         ends = [(wire.a, wire.b) for wire in self.wires] + [(flow.src, flow.dst) for flow in self.flows]
         air = [*self.neighbours, *((link.a, link.b) for link in self.link_rates)]
         for a, b in (*ends, *air):
             if a == b or max(a, b) >= len(self.nodes):
-                raise ValueError(f"{a}-{b}: two different hosts of 0..{len(self.nodes) - 1} are meant")
+                raise ValueError(f"{a}-{b} must name two different hosts from 0 to {len(self.nodes) - 1}")
         if {end for pair in air for end in pair} - set(stations) or {move.node for move in self.moves} - set(stations):
-            raise ValueError("only wireless hosts have radio neighbours, link rates and moves")
+            raise ValueError("neighbours, link_rates and moves must name wireless hosts only")
         for hook in self.scheme.hooks:
             gateway = any(hook.host in (wire.a, wire.b) for wire in self.wires)
             if hook.host not in stations or (hook.point == "gateway" and not gateway):
-                raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
+                raise ValueError(
+                    "a hook must be at a wireless host, and a gateway's hook at a wireless host with a wire"
+                )
         if self.controller is not None and not self.gateways:
-            raise ValueError("switches are on the wired side of a gateway, and there is none")
+            raise ValueError("controller needs a gateway, and no host is a gateway; leave controller out")
         if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "pacelab"):
-            raise ValueError("builder and medium belong to radios of hwsim")
+            raise ValueError("builder and medium are valid only with radios: hwsim")
         if self.radios != "hwsim" and self.rate_control:
-            raise ValueError("rate control belongs to radios of hwsim")
+            raise ValueError("rate_control is valid only with radios: hwsim")
         if self.routing != "static" and self.controller is not None:
-            raise ValueError("routing other than static belongs to hosts without a controller")
+            raise ValueError("routing must be static if there is a controller")
         if self.routing in BRIDGING and self.radios != "hwsim":
-            raise ValueError("a routing below IP belongs to radios of hwsim")
+            raise ValueError(f"routing {self.routing} is valid only with radios: hwsim")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
-            raise ValueError("warm-up and flows end before the run does")
+            raise ValueError("warmup_s must be less than duration_s, and no flow's stop_s may exceed duration_s")
         directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]
         if len(set(directions)) < len(directions):
-            raise ValueError("a call has one flow in each direction")
+            raise ValueError("a call must have one flow in each direction")
         if math.fsum(flow.rate_bps or 0 for flow in self.flows) > MOST_OFFERED_BPS:
-            raise ValueError(f"datagrams of all flows are at most {MOST_OFFERED_BPS} bit/s")
+            raise ValueError(f"the UDP traffic of all flows together must be at most {MOST_OFFERED_BPS} bit/s")
         return self
 
     @property
@@ -304,7 +306,7 @@ def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
     if plan.scheme.own and not in_guest:
         raise ConfigError("plan: scheme: user code runs in a guest only; use --where uml")
     if plan.capture_bytes is not None and not in_guest:
-        raise ConfigError("plan: capture_bytes: captures are for guests")
+        raise ConfigError("plan: capture_bytes: captures are available only with --where uml")
     return plan
 
 

@@ -119,7 +119,7 @@ class Child:
         try:
             found: JsonObject = json.loads(text.splitlines()[0])
         except (IndexError, ValueError):
-            raise HostError(f"starting {self.name}: {self.last_words() or 'it said nothing'}") from None
+            raise HostError(f"starting {self.name}: {self.last_words() or 'it printed no message'}") from None
         return found
 
     def alive(self) -> bool:
@@ -162,7 +162,7 @@ class Child:
         code = self.process.poll()
         if code is not None and code < 0:
             return f"killed by {signal.Signals(-code).name}"
-        return self.last_words() or "without a word"
+        return self.last_words() or "it printed no message"
 
     def last_words(self) -> str:
         """The last line that the process wrote to stderr."""

@@ -59,7 +59,7 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> RunRepor
                     result: RunReport = message["result"]
                     return result
     except TimeoutError:
-        raise HostError(f"real hosts: their supervisor has said nothing for {SILENCE_S:g} s; try once more") from None
+        raise HostError(f"real hosts: the supervisor sent nothing for {SILENCE_S:g} s; run the command again") from None
     except OSError as error:
         raise HostError(f"real hosts: their supervisor is gone ({error.strerror}); try once more") from None
     raise HostError("real hosts: their supervisor was killed in the middle of a run; try once more")
@@ -83,7 +83,7 @@ def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> 
 
 def _find_unshare() -> str:
     if in_user_namespace():
-        raise HostError(f"real hosts: this root is that of a user namespace alone: {NEEDS_REAL_ROOT}")
+        raise HostError(f"real hosts: you are root only inside a user namespace: {NEEDS_REAL_ROOT}")
     if lacks := lacking_capabilities():
         raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
@@ -105,7 +105,7 @@ def run_shell(plan: Plan) -> int:
     if plan.builder == "plain":
         check_mininet()
     if os.geteuid() != 0:
-        raise HostError(f"shell: a shell at the hosts is one of root's: {as_root('shell ...')}")
+        raise HostError(f"shell: pacelab shell needs root rights; run {as_root('shell ...')}")
     terminal = {name: os.environ[name] for name in _TERMINAL if name in os.environ}
     ours, theirs = socket.socketpair()
     with ours:
@@ -120,7 +120,7 @@ def run_shell(plan: Plan) -> int:
             message = ours.makefile("rb").readline()
             process.wait()
         except OSError as error:
-            raise HostError(f"shell: it was ended from outside ({error.strerror}); try once more") from None
+            raise HostError(f"shell: another process killed it ({error.strerror}); run the command again") from None
         finally:
             signal.signal(signal.SIGINT, before)
             ours.close()

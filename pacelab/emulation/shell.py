@@ -91,7 +91,8 @@ def load_mininet(module: str) -> Any:
         return importlib.import_module(f"mininet.{module}")
     except ImportError as error:
         raise HostError(
-            f"shell: loading Mininet: {error}; it is made for Python {SYSTEM_PACKAGES.parent.name[6:]} of this system"
+            f"shell: loading Mininet: {error}; Mininet is installed only for this system's Python "
+            f"{SYSTEM_PACKAGES.parent.name[6:]}; run pacelab with that Python"
         ) from None
 
 

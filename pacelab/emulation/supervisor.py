@@ -136,14 +136,14 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
         try:
             part = link.recv(65_536)
         except TimeoutError:
-            raise ConfigError(f"plan: it was not here within {within_s:g} s") from None
+            raise ConfigError(f"plan: no plan arrived within {within_s:g} s") from None
         except OSError:
             part = b""
         if not part:
             raise ConfigError("plan: it ends in the middle")
         text += part
     if not text.endswith(b"\n"):
-        raise ConfigError("plan: more stands after its line")
+        raise ConfigError("plan: there is text after the line of the plan; send one line")
     link.settimeout(None)
     return text
 

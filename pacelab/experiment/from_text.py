@@ -94,8 +94,8 @@ def _refuse_ambiguous(assigned: Mapping[str, list[Any]], values: Mapping[str, An
             raise ConfigError(f"--{name.replace('_', '-')} and --set {name}=... set the same option; give one of them")
         if name in BY_FIELD and len(parsed) > 1:
             raise ConfigError(
-                f"--set {name} must be one value, not {parsed[0]},...: every run already has a {name}, "
-                f"{BY_FIELD[name].flag}; to vary your option, rename it in the file"
+                f"--set {name} must be one value, not {parsed[0]},...: your topology's option {name} has the name of "
+                f"the built-in option {BY_FIELD[name].flag}; to vary your option, rename it in the file"
             )
 
 

@@ -44,7 +44,7 @@ def fill_in_mcs(phy: str, values: dict[str, Any], given: Mapping[str, Any]) -> i
     if values["mcs"] not in rates:
         valid = ", ".join(map(str, rates))
         raise ConfigError(
-            f"--mcs must be one of {valid} with --phy {phy}, --width {values['width_mhz']}, and --streams "
+            f"--mcs must be one of {valid} with --phy {phy}, --channel-width {values['width_mhz']}, and --streams "
             f"{values['streams']}, not {values['mcs']}{_why_excluded(amendment, values)}"
         )
     return rates[values["mcs"]]
@@ -71,7 +71,7 @@ def _check_mode(amendment: Amendment, values: Mapping[str, Any]) -> None:
                 f"{option.flag} must be {shown} with --phy {amendment.name}, not {option.domain.show(values[field])}"
             )
     if values["band_ghz"] == "2.4" and values["width_mhz"] > 40:
-        raise ConfigError(f"--width must be 20 or 40 with --band 2.4, not {values['width_mhz']}")
+        raise ConfigError(f"--channel-width must be 20 or 40 with --band 2.4, not {values['width_mhz']}")
     limits = {"ampdu_frames": amendment.ampdu_frames, "ampdu_bytes": amendment.ampdu_bytes[values["band_ghz"]]}
     for field, most in limits.items():
         if values[field] > most:
@@ -111,7 +111,7 @@ def check_high_throughput(options: Options, given: Mapping[str, Any]) -> None:
         )
     rate_bps = rates_bps(options.phy, options)[options.mcs]
     if options.rate_bps != rate_bps:
-        wide = f"--width {options.width_mhz}, --streams {options.streams}, " if _is_wide(options) else ""
+        wide = f"--channel-width {options.width_mhz}, --streams {options.streams}, " if _is_wide(options) else ""
         raise ConfigError(
             f"--rate must be {rate_bps / BPS_PER_MBPS:g} Mbit/s with --mcs {options.mcs}{', ' + wide if wide else ' '}"
             f"and --gi {options.gi}, not {BY_FIELD['rate_bps'].domain.show(options.rate_bps)}; leave --rate out"

@@ -148,7 +148,7 @@ class Options:
     few_min_window_pkts: int = setting(
         "--few-min-window", Whole(1, 10_000), "least window of --cc few, packets, from 1 on", default=1, group="cc few"
     )
-    phy: str = setting("--phy", PHY_NAMES, "802.11 PHY; n, ac, and ax are short forms", default="802.11b")
+    phy: str = setting("--phy", PHY_NAMES, "802.11 PHY, with or without 802.11: n is 802.11n", default="802.11b")
     rate_bps: int | Literal["auto"] = setting(
         "--rate",
         RATES,
@@ -163,7 +163,11 @@ class Options:
         omit_default=True,
     )
     width_mhz: int = setting(
-        "--width", WIDTHS, "channel width of 802.11n, ac, and ax (802.11n: 20 or 40)", default=20, omit_default=True
+        "--channel-width",
+        WIDTHS,
+        "channel width of 802.11n, ac, and ax (802.11n: 20 or 40)",
+        default=20,
+        omit_default=True,
     )
     streams: int = setting(
         "--streams", Whole(1, MOST_STREAMS), "spatial streams of 802.11n, ac, and ax", default=1, omit_default=True

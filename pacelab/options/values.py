@@ -79,8 +79,8 @@ PHYS: Mapping[str, Phy] = MappingProxyType(
 
 _NO_802_11BE = "what 802.11be adds (several links, 320 MHz, 4096-QAM) is not modelled; 802.11ax is the newest here"
 PHY_NAMES = Choice(
-    {name: name for name in PHYS} | {name.removeprefix("802.11"): name for name in AMENDMENTS},
-    unlisted=tuple(name.removeprefix("802.11") for name in AMENDMENTS),
+    {name: name for name in PHYS} | {name.removeprefix("802.11"): name for name in PHYS},
+    unlisted=tuple(name.removeprefix("802.11") for name in PHYS),
     absent=(("802.11be", _NO_802_11BE), ("be", _NO_802_11BE)),
 )
 """The PHYs, with the short forms of Mininet-WiFi."""

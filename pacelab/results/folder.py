@@ -247,7 +247,8 @@ class PcapFile:
             raise ConfigError(f"--pcap must be a file name; {str(self.path)!r} is a folder")
         if place.exists() and not _is_capture(place):
             raise ConfigError(
-                f"--pcap must be a new name or a capture file, which is replaced; {str(self.path)!r} is another file"
+                "--pcap must be a new file, or an existing capture file, which PaceLab then overwrites; "
+                f"{str(self.path)!r} is a file of another kind; choose another name"
             )
         above = next(folder for folder in place.parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):

@@ -218,7 +218,7 @@ def load_result(folder: Path | str) -> RunResult:
         tables = [read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
         t_s = tables[0][0] if tables else []
         if any(times != t_s for times, _ in tables):
-            raise ValueError("its flows' series have other times")
+            raise ValueError("the time columns of the flows' series differ from each other")
         series: Series = {
             "interval_s": run["config"]["series_interval_s"],
             "t_s": t_s,

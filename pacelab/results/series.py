@@ -89,5 +89,5 @@ def read_csv(path: Path, flow_id: int) -> tuple[list[float], FlowSeries]:
             for column, cell in zip(columns.values(), cells, strict=True):
                 column.append(None if cell == "" else float(cell))
         except ValueError:
-            raise ValueError(f"{path.name}:{number}: {row!r:.60} is no line of {header}") from None
+            raise ValueError(f"{path.name}:{number}: a line must have the columns {header}, not {row!r:.60}") from None
     return t_s, cast("FlowSeries", {"id": flow_id, **columns})

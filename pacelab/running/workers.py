@@ -151,7 +151,8 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
                 if _UNREAD not in str(error):
                     raise
                 raise HostError(
-                    f"--scheduler {address}: it cannot read our tasks: install the same PaceLab there, too"
+                    f"--scheduler {address}: the workers cannot read the tasks of this PaceLab; install the same "
+                    "version of PaceLab on the workers"
                 ) from None
             yield futures.pop(future), outcome
     finally:
@@ -178,8 +179,8 @@ def _checked(code: str, work: Callable[[Item], Outcome], item: bytes) -> Outcome
 
     if fingerprint() != code:
         raise HostError(
-            f"a worker, on {platform.node()}, has other code of PaceLab (its version is {__version__}): its results "
-            "could differ; install the same everywhere, or start once more if you changed it meanwhile"
+            f"the worker on {platform.node()} runs another version of PaceLab ({__version__}), so its results could "
+            "differ; install the same version everywhere. If you edited PaceLab's code meanwhile, run the command again"
         )
     return work(pickle.loads(item))
 

@@ -66,7 +66,7 @@ def load_scheme(name: str) -> Scheme:
         missing = name.rpartition(":")[2]
         other = getattr(found, "NO_SCHEME", None)
         if isinstance(found, type) and isinstance(other, str):
-            raise ConfigError(f"--scheme {name!r}: it is {other} {name}")
+            raise ConfigError(f"--scheme must be a scheme, and {name!r} is {other} {name}")
         told = f"the file has no pacelab.Scheme, Pacer or LinkLayer called {missing!r}"
         raise ConfigError(f"--scheme {name!r}: {told}{instead or '; `pacelab new scheme NAME` writes an example'}")
     return found

@@ -151,7 +151,8 @@ class Scheme:
             )
         if self.points and not self.sites(topology):
             raise ConfigError(
-                f"scheme {self.name!r} finds no hook point ({', '.join(self.points)}) in topology {topology.name!r}: "
+                f"scheme {self.name!r} needs a node at which it can act ({', '.join(self.points)}), and topology "
+                f"{topology.name!r} has no such node: "
                 f"{'; '.join(FOUND_AT[point] for point in self.points)}; use another topology or --direction"
             )
 

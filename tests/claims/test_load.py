@@ -82,7 +82,8 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
         (
             "band: [1.9, 2.1]",
             "band: [3, 4]",
-            "claim file fu/fu-demo.yaml, line 14, key checks.0: paper must be within its band [3.0, 4.0], not 2",
+            "claim file fu/fu-demo.yaml, line 14, key checks.0: paper (the number in the paper) must be "
+            "within band [3.0, 4.0], not 2",
         ),
         ("role: headline", "role: vague", "line 15, key checks.0.role"),
         ("role: headline", "role: detail", "a claim needs a headline"),
@@ -142,7 +143,7 @@ def test_load_refuses_bad_values(claim_text: str, old: str, new: str, said: str)
 
 def test_load_refuses_quick_axes_that_lose_a_checked_cell(claim_text: str) -> None:
     text = claim_text.replace("{seconds: 10, seeds: 2}", "{seconds: 10, seeds: 2, axes: {hops: [1]}}")
-    assert "not in the scenario, quick mode included" in refusal(text)
+    assert "must be one of the scenario's values, in full mode and in quick mode, not" in refusal(text)
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: 1\na: 2\n", "\tx", "- 1\n", "", "just text"])

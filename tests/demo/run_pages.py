@@ -639,7 +639,7 @@ class Network(Live):
             yield "frames", tracker.take_frames()
             yield "view", tracker.view(1.0) | {"places": [[0, 0], [200, 0], [400, 100]]}
         time.sleep(2)
-        raise HostError("mediumd: it has ended")
+        raise HostError("mediumd has ended")
 
 
 def test_live_page_follows_the_network_until_it_ends(browser: sync_api.Browser, complaints: list[str]) -> None:
@@ -658,7 +658,7 @@ def test_live_page_follows_the_network_until_it_ends(browser: sync_api.Browser, 
         assert page.locator(".node.DATA").count() == 2
         assert page.locator("[data-node='2']").get_attribute("aria-label") == "Node R at 400 m, 100 m"
         page.get_by_role("alert").wait_for()
-        assert page.get_by_role("alert").inner_text() == "mediumd: it has ended. Start the network and this page again."
+        assert page.get_by_role("alert").inner_text() == "mediumd has ended. Start the network and this page again."
         assert Axe().run(page).response["violations"] == []
         page.close()
         server.shutdown()

@@ -151,7 +151,7 @@ def test_a_page_receives_frames_views_and_the_end(live: Live) -> None:
     assert "A running network" in page
     assert "event: frames\ndata: [[0, 1]]" in told
     assert '"label": "n0 \\u2192 n1"' in told
-    assert told.endswith('event: end\ndata: "mediumd: it has ended"\n\n')
+    assert told.endswith('event: end\ndata: "mediumd has ended"\n\n')
 
 
 def test_stations_without_positions_are_drawn_in_a_row(live: Live) -> None:

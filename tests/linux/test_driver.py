@@ -471,7 +471,7 @@ def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(rules, "_save", lambda _command: listing)
     monkeypatch.setattr(rules, "_restore", lambda _command, _lines: None)
     out = rules.Capture(hook="OUTPUT", queue=7, out_interface="air0")
-    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: the agent with process id 1 has the packets"):
+    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: the agent with process id 1 already"):
         rules.Rules((out,), own_mark=1).install()
     others = replace(out, out_interface="air1"), rules.Capture(hook="INPUT", queue=8, in_interface="air0")
     assert rules.Rules(others, own_mark=1).install() == [dead]

@@ -212,7 +212,7 @@ TC = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
 def test_tc_agent_that_is_refused_leaves_the_one_that_runs_its_classes(line: Line) -> None:
     agent = line.agent(*TC)
     said = _refused(line.gateway, "gateway", *TC, "--air", "air0", "--wired", "wired0")
-    assert "another agent paces there" in said
+    assert "another agent already paces on this interface" in said
     assert "htb 5041:" in _left_at(line, "air0")
     assert _tables(line) == 1
     agent.stop()

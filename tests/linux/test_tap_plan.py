@@ -240,7 +240,7 @@ def test_a_plan_lacks_no_field(scheme: str) -> None:
 def test_a_plan_with_more_datagrams_than_a_process_sends_is_refused_in_words() -> None:
     with pytest.raises(ConfigError) as refused:
         plan_of(topology="cell", topology_options={"stations": 10}, phy="802.11g", rate_bps=54_000_000)
-    assert str(refused.value) == "--backend tap: datagrams of all flows are at most 400000000 bit/s"
+    assert str(refused.value) == "--backend tap: the UDP traffic of all flows together must be at most 400000000 bit/s"
 
 
 def test_read_plan_refuses_what_is_too_long() -> None:
@@ -412,7 +412,7 @@ class TestRunning:
         other = [sys.executable, "-m", "pacelab", "helper", "--socket", str(helper.path)]
         done = subprocess.run(other, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 3
-        assert "another one listens" in done.stderr
+        assert "another helper is already running" in done.stderr
 
 
 def _ask_as(user: int, path: Path, text: bytes) -> str:
@@ -487,7 +487,7 @@ def test_data_after_a_plan_is_reported_at_once() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(b"{}\n\n{")
-        with pytest.raises(ConfigError, match="more stands after its line"):
+        with pytest.raises(ConfigError, match="there is text after the line of the plan"):
             read_line(ours)
 
 

@@ -77,7 +77,7 @@ USAGE = [
     ),
     (
         "run chain --phy 802.11be",
-        "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, n, not '802.11be'",
+        "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, 802.11ac, 802.11ax, not '802.11be'",
         "one of 802.11b, 802.11a, 802.11g",
     ),
     ("run chain --retry-short 0", "--retry-short must be a whole number from 1 to 255, not 0", "a whole number from 1"),

@@ -173,8 +173,8 @@ def test_all_schemes_stand_by_themselves(command: list[str], in_tmp: Path, capsy
 def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "chain", "--full", "--seconds", "10"]) == 2
     assert (
-        "--seconds 10 cannot be combined with --full, whose runs count packets; leave one out"
-        in capsys.readouterr().err
+        "--seconds 10 cannot be combined with --full: with --full, a run ends after a fixed number of "
+        "packets; leave one of the two out" in capsys.readouterr().err
     )
 
 

@@ -162,7 +162,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ),
         (
             {"scheme": "tcp-ap", "direction": "down"},
-            r"scheme .tcp-ap. finds no hook point \(sender\) in .*: a sender is .* as with --direction up",
+            r"a node at which it can act \(sender\), and .* has no such node: a sender is .* as with --direction up",
         ),
         ({"scheme": "ack-suppression"}, "'chain' has: gateway, multi-hop; `pacelab topologies NAME` shows"),
         ({"topology": "cell", "direction": "down"}, "--direction must be up for topology 'cell', not down"),
@@ -378,7 +378,8 @@ def test_options_set_by_name_are_unambiguous(in_tmp: Path) -> None:
         split_axes("own.py", {"set": "hops=3", "hops": "4"})
     with pytest.raises(
         ConfigError,
-        match=r"^--set seed must be one value, not 4,\.\.\.: every run already has a seed, --seed; to vary",
+        match=r"^--set seed must be one value, not 4,\.\.\.: your topology's option seed has the name "
+        r"of the built-in option --seed; to vary",
     ):
         split_axes("own.py", {"set": "seed=4,5"})
 

@@ -88,12 +88,12 @@ def test_invalid_802_11n_settings_are_refused_with_the_valid_values(options: dic
     [
         (
             {"phy": "802.11ac", "mcs": 9},
-            "--mcs must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8 with --phy 802.11ac, --width 20, and --streams 1, not 9: "
+            "--mcs must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8 with --phy 802.11ac, --channel-width 20, and --streams 1, not 9: "
             "the standard has no such MCS",
         ),
         (
             {"phy": "802.11ac", "mcs": 6, "width_mhz": 80, "streams": 3},
-            "--mcs must be one of 0, 1, 2, 3, 4, 5, 7, 8, 9 with --phy 802.11ac, --width 80, and --streams 3, not 6",
+            "--mcs must be one of 0, 1, 2, 3, 4, 5, 7, 8, 9 with --phy 802.11ac, --channel-width 80, and --streams 3, not 6",
         ),
         ({"phy": "802.11ac", "mcs": 10}, "not 10"),
         ({"phy": "802.11ax", "mcs": 12}, "not 12"),
@@ -102,17 +102,23 @@ def test_invalid_802_11n_settings_are_refused_with_the_valid_values(options: dic
             "--streams must be 2 with --mcs 15 of 802.11n, which counts the streams, not 1; use --mcs 7 --streams 1",
         ),
         ({"streams": 5}, "--streams must be a whole number from 1 to 4, not 5"),
-        ({"width_mhz": 80}, "--width must be 20 or 40 with --phy 802.11n, not 80"),
-        ({"phy": "802.11ac", "width_mhz": 160}, "--width must be one of 20, 40, 80 MHz, not 160: all stations share"),
+        ({"width_mhz": 80}, "--channel-width must be 20 or 40 with --phy 802.11n, not 80"),
+        (
+            {"phy": "802.11ac", "width_mhz": 160},
+            "--channel-width must be one of 20, 40, 80 MHz, not 160: all stations share",
+        ),
         ({"phy": "802.11ax", "gi": "short"}, "--gi must be 0.8, 1.6 or 3.2 with --phy 802.11ax, not short"),
         ({"phy": "802.11ac", "gi": "3.2"}, "--gi must be long or short with --phy 802.11ac, not 3.2"),
         ({"phy": "802.11ac", "band_ghz": "2.4"}, "--band must be 5 with --phy 802.11ac, not 2.4"),
-        ({"phy": "802.11ax", "band_ghz": "2.4", "width_mhz": 80}, "--width must be 20 or 40 with --band 2.4, not 80"),
+        (
+            {"phy": "802.11ax", "band_ghz": "2.4", "width_mhz": 80},
+            "--channel-width must be 20 or 40 with --band 2.4, not 80",
+        ),
         ({"phy": "802.11ac", "ampdu_frames": 65}, "--ampdu must be a whole number from 1 to 64 with --phy 802.11ac"),
         ({"ampdu_bytes": 65_536}, "--ampdu-bytes must be a whole number from 1 to 65535 with --phy 802.11n"),
         ({"phy": "802.11ax", "radio": "sinr", "streams": 2}, "--streams must be 1 with --radio sinr, not 2"),
         ({"phy": "802.11be"}, "not '802.11be': what 802.11be adds (several links, 320 MHz, 4096-QAM) is not modelled"),
-        ({"phy": "802.11a", "width_mhz": 40}, "--width needs --phy 802.11n, ac, or ax, not 802.11a"),
+        ({"phy": "802.11a", "width_mhz": 40}, "--channel-width needs --phy 802.11n, ac, or ax, not 802.11a"),
     ],
 )
 def test_modes_that_do_not_exist_are_refused_with_the_valid_values(options: dict[str, Any], refused: str) -> None:

@@ -163,7 +163,8 @@ COMMANDS = [
     ("compare chain --hops 5..2", "--hops must be LOW..HIGH with LOW <= HIGH and at most 1000 values, not '5..2'"),
     (
         "compare chain --full --seconds 3",
-        "--seconds 3 cannot be combined with --full, whose runs count packets; leave one out",
+        "--seconds 3 cannot be combined with --full: with --full, a run ends after a fixed number of "
+        "packets; leave one of the two out",
     ),
     ("compare chain --y mos", "--y mos needs voice calls; add some, for example with --traffic voice"),
     (

@@ -124,7 +124,7 @@ def test_packets_forwarded_twice_are_one_note_of_all_seeds(in_tmp: Path) -> None
 
 def test_a_congestion_control_given_as_a_scheme_is_refused_with_its_option(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text("import pacelab\n\nclass Mine(pacelab.CongestionControl): ...\n")
-    with pytest.raises(ConfigError, match=r"^--scheme 'mine.py:Mine': it is a congestion control: --cc mine.py:Mine$"):
+    with pytest.raises(ConfigError, match=r"and 'mine.py:Mine' is a congestion control; use --cc mine.py:Mine$"):
         Experiment(scheme="mine.py:Mine")
 
 

@@ -222,8 +222,8 @@ def test_pcap_replaces_a_capture_and_nothing_else(in_tmp: Path, capsys: pytest.C
     Path("corner.yaml").write_text("version: 1")
     assert main([*command, "corner.yaml"]) == 2
     assert (
-        "--pcap must be a new name or a capture file, which is replaced; 'corner.yaml' is another file"
-        in capsys.readouterr().err
+        "--pcap must be a new file, or an existing capture file, which PaceLab then overwrites; 'corner.yaml' is a "
+        "file of another kind; choose another name" in capsys.readouterr().err
     )
     assert Path("corner.yaml").read_text() == "version: 1"
     os.mkfifo("pipe")
@@ -279,7 +279,8 @@ def test_tshark_reads_the_file(tmp_path: Path) -> None:
 )
 def test_files_of_another_format_are_refused_in_one_line(content: bytes) -> None:
     with pytest.raises(
-        ProtocolError, match=r"^joining what tcpdump wrote: n1: must be a pcap file with nanosecond timestamps$"
+        ProtocolError,
+        match=r"^the capture files of tcpdump cannot be merged: n1: must be a pcap file with nanosecond timestamps$",
     ):
         join_captures([("n0", HEADER), ("n1", content)])
 

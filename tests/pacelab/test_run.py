@@ -206,10 +206,10 @@ def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.
         (
             "flow-0.csv",
             lambda text: text[: text.rindex(",")] + "\n",
-            "flow-0.csv:3: '2.0,.*' is no line of t_s,",
+            "flow-0.csv:3: a line must have the columns t_s,.* not '2.0,",
         ),
-        ("flow-0.csv", lambda text: text + "\n", "flow-0.csv:4: '' is no line of"),
-        ("flow-1.csv", lambda text: text[: text.index("2.0,")], "flows' series have other times"),
+        ("flow-0.csv", lambda text: text + "\n", "flow-0.csv:4: a line must have the columns"),
+        ("flow-1.csv", lambda text: text[: text.index("2.0,")], "time columns of the flows' series differ"),
         ("run.json", lambda text: text.replace('"totals": {', '"totals": {}, "was": {'), "goodput_bps"),
         ("host.json", lambda text: "[1]", "cannot convert"),
     ],

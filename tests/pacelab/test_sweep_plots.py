@@ -243,7 +243,7 @@ def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.Captu
         assert told in capsys.readouterr().err.replace("\n", " ")
     for given in (["--x", "hops"], ["--by", "hops"], ["--where", "hops=1"]):
         assert main(["plot", str(folder), *given]) == 2
-        assert "it is of one run, in which no option varies" in capsys.readouterr().err
+        assert "holds a single run, in which no option varies" in capsys.readouterr().err
 
 
 def test_why_a_run_has_no_such_series_is_true_of_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

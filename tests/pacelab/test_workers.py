@@ -167,7 +167,7 @@ def test_an_error_that_cannot_be_read_here_is_reported_in_words() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:
-    with pytest.raises(HostError, match=r"a worker, on .*, has other code of PaceLab"):
+    with pytest.raises(HostError, match=r"the worker on .* runs another version of PaceLab"):
         _checked("0" * 64, abs, pickle.dumps(Unreadable()))
 
 

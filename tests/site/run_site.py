@@ -24,6 +24,7 @@ PAGES = sorted(path.relative_to(SITE).as_posix() for path in OWN)
 LAB_PAGES = [name for name in PAGES if name.startswith("labs/pacelab_labs/masters/lab")]
 WITH_CONTROLS = {"lab0": 1, "lab1": 2, "lab2": 1}
 """Figures of the first labs that have their controls on the page."""
+MOST_SITE_BYTES = 60e6
 HERE = ("file", "data", "blob", "about")
 AXE = {"light": {"preload": False}, "dark": {"preload": False, "runOnly": ["color-contrast"]}}
 """At night only colours differ. Preloading reads style sheets again, by requests that a folder refuses."""
@@ -31,6 +32,14 @@ AXE = {"light": {"preload": False}, "dark": {"preload": False, "runOnly": ["colo
 
 def test_there_is_a_site() -> None:
     assert PAGES, "make site makes it"
+
+
+def test_the_site_is_small() -> None:
+    """With the labs in the browser, the manual, and the book of claims."""
+    sizes = {path.relative_to(SITE).as_posix(): path.stat().st_size for path in SITE.rglob("*") if path.is_file()}
+    total = sum(sizes.values())
+    print(f"\nthe site: {total / 1e6:.1f} MB in {len(sizes)} files", end="")
+    assert total <= MOST_SITE_BYTES, sorted(sizes.items(), key=lambda item: -item[1])[:20]
 
 
 class Page(HTMLParser):
@@ -160,8 +169,9 @@ def test_the_home_page_opens_with_a_demonstration_and_the_labs(tabs: dict[str, A
     figures = page.locator("iframe.try").bounding_box()
     assert figures is not None
     assert figures["y"] < 300, "it is on the first screen"
-    assert page.locator("article li a[href*='masters/lab']").count() == 8
-    assert page.locator("article li a[href*='lite/notebooks/']").count() == (8 if LITE.is_dir() else 0)
+    labs = len(list((ROOT / "labs" / "pacelab_labs" / "masters").glob("lab[0-9]*.py")))
+    assert page.locator("article li a[href*='masters/lab']").count() == labs
+    assert page.locator("article li a[href*='lite/notebooks/']").count() == (labs if LITE.is_dir() else 0)
     page.close()
 
 

@@ -86,7 +86,7 @@ BAD_SETDEST = [
     ("$node_($i) set X_ 5", "with numbers, not '$node_($i) set X_ 5'"),
     ('$ns_ at 50 "$node_(0) setdest 1 1"', "with numbers, not '$ns_ at 50 \"$node_(0) setdest 1 1\"'"),
     ('$ns_ at 50 "$node_(0) sedest 1 1 2"', "line 11: must be setdest, or one of on, off, reset, start, stop, "),
-    ("$n(1) set X_ 5", "line 11: the nodes must have one name, $node_, not also $n"),
+    ("$n(1) set X_ 5", "line 11: all lines must use the same array name, $node_, not $n"),
 ]
 
 SCRIPT = """\
@@ -146,7 +146,7 @@ def test_sumos_vehicles_are_nodes_as_they_appear() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("</fcd-export>", "", "must be XML as of sumo --fcd-output"),
+        ("</fcd-export>", "", "must be XML as sumo --fcd-output writes it"),
         ('id="b.0" x="100" y="60"', 'id="c.0" x="1" y="1"', "timestep 2, vehicle 'c.0': the node must be a radio"),
         ('y="60"', 'y="up"', "timestep 2, vehicle 'b.0': must be a number"),
         ('y="60"', 'y="660"', "not (100 m, 660 m); the whole trace has x from 10.5 to 100 m and y from 20 to 660 m"),

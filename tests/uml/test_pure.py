@@ -415,7 +415,9 @@ def test_a_home_that_cannot_hold_the_guests_code_is_reported(tmp_path: Path, mon
     monkeypatch.setenv(files.FOLDER, str(tmp_path / "nowhere"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(files, "_parts", dict)
-    with pytest.raises(HostError, match=r"making .*home/pacelab/uml.*: Not a directory; XDG_CACHE_HOME names another"):
+    with pytest.raises(
+        HostError, match=r"folder .*home/pacelab/uml.* cannot be made: Not a directory; set XDG_CACHE_HOME to"
+    ):
         files.code_for(guest)
 
 
@@ -454,7 +456,7 @@ def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: py
 def test_a_plan_with_captures_is_for_guests() -> None:
     plan = compile_plan(experiment()).model_copy(update={"capture_bytes": 96})
     assert read_plan(dump_plan(plan), in_guest=True) == plan
-    with pytest.raises(ConfigError, match="captures are for guests"):
+    with pytest.raises(ConfigError, match="captures are available only with --where uml"):
         read_plan(dump_plan(plan))
 
 

@@ -26,7 +26,10 @@ OURS = Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"
 ASKS = re.compile(r"link=wmediumd\b")
 START_S, PROBE_S = 300, 180
 # Programs that run beside another network, and one drawing tool.
-NO_NETWORKS = {"socket_client.py": "a client of a network that runs", "miniedit.py": "a drawing board: needs a display"}
+NO_NETWORKS = {
+    "socket_client.py": "a client of a network that runs",
+    "miniedit.py": "a graphical editor: needs a display",
+}
 
 PROBE = Path(__file__).with_name("example_probe.py")
 

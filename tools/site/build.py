@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import itertools
 import json
 import os
 import re
@@ -96,6 +95,7 @@ def main() -> int:
         step = run("pages", [sys.executable, *mkdocs])
         (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
         (SITE / "404.html").unlink(missing_ok=True)  # its links start at the root of a server
+        drop_unused()
         if LITE.is_dir():
             shutil.copytree(LITE, SITE / "lite", dirs_exist_ok=True)
     for one in took:
@@ -166,15 +166,21 @@ def lighten(claims: Path, book: Path) -> None:
     for page in claims.glob("*.md"):
         page.write_text(re.sub(r"(?m)^(!\[.*\]\(.*\))$", r"\1{ loading=lazy }", page.read_text("utf-8")), "utf-8")
     report = book / "report.html"
-    numbers = itertools.count(1)
-
-    def own_file(image: re.Match[str]) -> str:
-        name = f"figure{next(numbers)}.svg"
-        (book / name).write_bytes(base64.b64decode(image[1]))
-        return f'loading="lazy" src="{name}"'
-
-    text = re.sub(r'src="data:image/svg\+xml;base64,([^"]*)"', own_file, report.read_text("utf-8"))
+    drawn = {path.read_bytes(): f"../claims/{path.relative_to(claims)}" for path in claims.glob("*/*.svg")}
+    text = re.sub(
+        r'src="data:image/svg\+xml;base64,([^"]*)"',
+        lambda image: f'loading="lazy" src="{drawn[base64.b64decode(image[1])]}"',
+        report.read_text("utf-8"),
+    )
     report.write_text(text, "utf-8")
+
+
+def drop_unused() -> None:
+    """Remove files that no reader's browser loads: source maps, and the search in languages other than English."""
+    assets = SITE / "assets"
+    shutil.rmtree(assets / "javascripts" / "lunr")
+    for path in assets.rglob("*.map"):
+        path.unlink()
 
 
 def made() -> Iterator[tuple[str, list[str]]]:

@@ -17,6 +17,7 @@ import re
 import shlex
 import sys
 import tempfile
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ from typing import Any
 import nbclient
 import nbformat
 
-from pacelab.claims.figures import render_png
+from pacelab.claims.figures import caption, render_svg
 from pacelab.claims.load import load_paper, select_claims
 from pacelab.claims.outcome import all_outcomes, load_pictures, standings
-from pacelab.claims.report import claims_page, figure_title, standing_lines
+from pacelab.claims.picture import Picture
+from pacelab.claims.report import claims_page, standing_lines
 from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.editor import export_editor, open_editor
@@ -154,9 +156,9 @@ def claims(pages: Path) -> None:
         images.mkdir(parents=True, exist_ok=True)
         for claim in of_paper:
             if claim.id in pictures:
-                image = render_png(pictures[claim.id], figure_title(claim, found[claim.id]))
-                (images / f"{claim.id}.png").write_bytes(image)
+                (images / f"{claim.id}.svg").write_bytes(render_svg(pictures[claim.id], captioned=False))
         text = claims_page(of_paper, found, name, pictures, title=f"Claims of {heading(name)}")
+        text = show_svg(text, pictures)
         images.with_suffix(".md").write_text(f"---\nhide: [navigation]\n---\n{text}", "utf-8")  # the tables are wide
     lines = [
         "# Claims of the papers",
@@ -173,6 +175,15 @@ def claims(pages: Path) -> None:
         ]
     lines += ["", "## Verdicts", "", *standing_lines(standings(everything, found))]
     (pages / "claims.md").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+CLAIMS_FIGURE = re.compile(r"^(!\[.*\]\(\S+/(\S+))\.png\)$", re.MULTILINE)
+"""A figure of `claims_page`. The site has the SVG files that the book also shows, and their captions as text."""
+
+
+def show_svg(text: str, pictures: Mapping[str, Picture]) -> str:
+    """The page with the SVG files and the captions of its figures."""
+    return CLAIMS_FIGURE.sub(lambda figure: f"{figure[1]}.svg)\n\n*{caption(pictures[figure[2]])}*", text)
 
 
 def heading(paper: str) -> str:

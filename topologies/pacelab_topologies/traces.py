@@ -162,7 +162,7 @@ class _Nodes:
         """The node number in a match of _NODE."""
         name, node = found[1], int(found[2] or found[3])
         if self._name and name != self._name:
-            raise ValueError(f"line {line}: the nodes must have one name, ${self._name}, not also ${name}")
+            raise ValueError(f"line {line}: all lines must use the same array name, ${self._name}, not ${name}")
         self._name = name
         check_node(line, node, self._count)
         return node
@@ -264,7 +264,7 @@ def read_fcd(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ..
                 trace.add(0, node, at_s, (number(0, element.get("x", "")), number(0, element.get("y", ""))))
         return trace.walks()
     except ElementTree.ParseError as error:
-        raise ValueError(f"line {error.position[0]}: must be XML as of sumo --fcd-output ({error})") from None
+        raise ValueError(f"line {error.position[0]}: must be XML as sumo --fcd-output writes it ({error})") from None
     except ValueError as error:
         where = f"timestep {at_s:g}, vehicle {next(reversed(nodes), '')!r}" if nodes else f"timestep {at_s:g}"
         raise ValueError(str(error).replace("line 0", where)) from None

@@ -42,7 +42,7 @@ def wait_for(what: str, condition: Callable[[], Any], seconds: float = WAIT_S) -
     until = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > until:
-            raise ControllerError(f"this did not happen within {seconds:g} s: {what}")
+            raise ControllerError(f"no success after {seconds:g} s: {what}")
         time.sleep(0.02)
     return found
 

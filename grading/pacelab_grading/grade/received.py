@@ -58,6 +58,7 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
     known = KnownNames(
         names=[name for student in students for name in (student.student, student.id) if name],
         usernames=[name for student in students if (name := dict(student.ids).get("github"))],
+        accounts=[name for student in students if (name := dict(student.ids).get("username"))],
         pattern=None if options.names is None else name_pattern(options.names),
     )
     for line in remove_leftovers(SANDBOX_USERS):

@@ -5,25 +5,26 @@ the grader checks every answer anyway.
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
 import builtins
 import contextlib
+import functools
 import gc
 import itertools
+import operator
 import os
 import random
 import sys
 from collections import deque
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from importlib.machinery import FileFinder, SourceFileLoader
-from types import CodeType, CoroutineType, GeneratorType, ModuleType
-from typing import TYPE_CHECKING, Any
+from types import CoroutineType, GeneratorType, ModuleType
+from typing import Any
 
 from pacelab import Drop, FlowKey, Forward, Point, Rtp, Sample, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab_grading.inside import wire
-
-if TYPE_CHECKING:
-    import ast
 
 MODULE_NAME = "submission"
 EXACT_NUMBERS = ("Decimal", "Fraction")
@@ -39,6 +40,8 @@ RAISED = {
 OUT_OF_MEMORY = {"type": "MemoryError", "kinds": "MemoryError Exception BaseException object", "text": "", "where": ""}
 MAX_ACTIONS = 1000
 """Actions taken after one event; more means a hook that never ends."""
+MOST_RAISED = 20
+"""Exceptions of top-level statements that are reported."""
 MOST_YIELDED = 1000
 """Values taken from an iterator; no check needs as many."""
 
@@ -118,8 +121,6 @@ class StepCount:
 
     def instrument(self, source: str, name: str) -> ast.Module:
         """The module with a tick at the start of each loop body, function body and comprehension element."""
-        import ast
-
         setattr(builtins, TICK, self.tick)
         tree = ast.parse(source, name)
         for node in ast.walk(tree):
@@ -148,6 +149,8 @@ class Worker:
         self._module: ModuleType | None = None
         self._objects: list[Any] = []
         self.steps: StepCount | None = None
+        self._raised: list[list[str]] = []
+        """Type, text and place of the exceptions of top-level statements."""
 
     def answer(self, request: Any) -> None:
         """Carry out one request and write its answer."""
@@ -177,21 +180,43 @@ class Worker:
         except BaseException as error:
             return [nonce, "raised", describe(error)]
 
-    def _op_load(self) -> list[str]:
+    def _op_load(self) -> list[Any]:
+        """Run the file; the names that it defines, and what its top-level statements raised."""
         with open(self._path, encoding="utf-8") as file:
             source = file.read()
         module = ModuleType(MODULE_NAME)
-        module.__file__ = os.path.basename(self._path)
+        name = module.__file__ = os.path.basename(self._path)
         sys.modules[MODULE_NAME] = module
         self._find_helpers()
-        exec(self.compiled(source, module.__file__), module.__dict__)
+        self.run(source, name, module.__dict__)
         self._module = module
-        return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+        names = sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+        return [names, self._raised]
 
-    def compiled(self, source: str, name: str) -> CodeType:
-        """The code of a file of the student, with counted steps if this process counts."""
+    def run(self, source: str, name: str, namespace: dict[str, Any]) -> None:
+        """Run a file of the student, one top-level statement after the other.
+
+        A statement that raises an exception costs only what depends on it, as a wrong function does. Each statement is
+        compiled just before it runs, because it may be invalid (`return` outside a function). Steps are counted if this
+        process counts.
+        """
         _remember(name, source)
-        return compile(source if self.steps is None else self.steps.instrument(source, name), name, "exec")
+        tree = ast.parse(source, name) if self.steps is None else self.steps.instrument(source, name)
+        future = 0
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                features = [getattr(__future__, alias.name, None) for alias in node.names]
+                future |= functools.reduce(operator.or_, (getattr(item, "compiler_flag", 0) for item in features), 0)
+            try:
+                exec(compile(ast.Module([node], []), name, "exec", future, dont_inherit=True), namespace)
+            except MemoryError:
+                raise
+            except (Exception, SystemExit) as error:
+                if len(self._raised) < MOST_RAISED:
+                    described = describe(error)
+                    file = error.filename if isinstance(error, SyntaxError) and error.filename else name
+                    place = f"{os.path.basename(file)}, {described['where']}"
+                    self._raised.append([described["type"], described["text"], place])
 
     def _find_helpers(self) -> None:
         """Let the file import the student's own modules; Python's standard library takes precedence."""
@@ -201,8 +226,9 @@ class Worker:
         worker = self
 
         class Loader(SourceFileLoader):
-            def source_to_code(self, data: Any, path: Any, **_: Any) -> CodeType:  # type: ignore[override]
-                return worker.compiled(data.decode(), os.path.basename(str(path)))
+            def exec_module(self, module: ModuleType) -> None:
+                source = self.get_data(self.path).decode()
+                worker.run(source, os.path.basename(self.path), module.__dict__)
 
         def hook(path: str) -> FileFinder:
             if path != folder and not path.startswith(folder + os.sep):

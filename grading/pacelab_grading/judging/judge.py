@@ -61,6 +61,8 @@ WALL_S = 1800.0
 almost no processor time."""
 UNREAD = "this machine cannot read what was handed in (the report says why): make it readable and grade again"
 PROCESSES_PER_SUBMISSION = 64
+MOST_RAISED = 5
+"""Exceptions of top-level statements that a report shows."""
 SLOTS = 1024
 """Distinguish the processes that grade in parallel on this machine; they do not influence any score."""
 
@@ -203,11 +205,12 @@ class _SubmissionRun:
 
     def load(self, box: Box) -> None:
         """Import the file once to see what it defines. The first check that can use the process gets it."""
+        raised: list[Raised] = []
         for cpu_limit_s in (None, SECOND_CPU_S):
             with self._context(box, cpu_limit_s=cpu_limit_s) as context:
                 try:
                     self._names, process = context.load()
-                    self.guards = context.guards
+                    self.guards, raised = context.guards, context.raised
                     if cpu_limit_s is None:
                         self._ready = process
                     else:
@@ -219,9 +222,14 @@ class _SubmissionRun:
                 except StudentFailure as failure:
                     self._broken, self._broken_status = str(failure), FAILED
             break
+        if self._broken is None and raised and not self._names.intersection(self._assignment.names):
+            self._broken, self._broken_status = str(raised[0]), FAILED
         if self._broken is not None:
             self.problems.append(f"{self._assignment.file} cannot be imported: {self._broken}")
             return
+        self.problems += [f"{error}; the other statements were read" for error in raised[:MOST_RAISED]]
+        if len(raised) > MOST_RAISED:
+            self.problems.append(f"importing your file raised {len(raised) - MOST_RAISED} more exceptions")
         missing = [name for name in self._assignment.names if name not in self._names]
         if missing:
             found = ", ".join(sorted(self._names)[:20]) or "nothing"

@@ -44,7 +44,6 @@ READ_S, READ_WALL_S = 20.0, 600.0
 has other work."""
 CHECK_S = 1.0
 """Between two looks at the processor time."""
-START_S = 60.0
 MAX_LINE_BYTES = 16 << 20
 MEMORY_BYTES = 3 << 30
 """Of address space; judging uses 0.1 GiB of memory."""

@@ -148,7 +148,7 @@ def _run(exercise: Exercise, model: Callable[[], str], part: Part, context: Chec
             got = function(**{name: packed(value) for name, value in arguments.items()})
             if not agree(expected, _read(exercise, got)):
                 shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
-                first = "" if other is part else "first of all, "
+                first = "" if other is part else "precondition: "
                 raise WrongAnswer(f"{first}{exercise.function}({shown}) = {_short(expected)}", _short(got))
 
 

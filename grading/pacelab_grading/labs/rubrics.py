@@ -26,7 +26,7 @@ LAB0 = (
         name="lab0.window",
         function="window_pkts",
         kinds=(
-            Kind(name="three links", id="window", title="a window that carries just enough", points=25),
+            Kind(name="three links", id="window", title="a window that is just large enough", points=25),
             Kind(name="other wires", id="window-wires", title="... over shorter and longer wires", points=25),
         ),
     ),
@@ -193,7 +193,7 @@ LAB6 = (
         name="lab6.payload",
         function="payload_for",
         kinds=(
-            Kind(name="11 Mbit/s", id="payload", title="segments with which ACKs cost that much", points=24),
+            Kind(name="11 Mbit/s", id="payload", title="a segment size at which ACKs cost a given share", points=24),
             Kind(name="other rates", id="payload-rates", title="... at other rates", points=26),
         ),
     ),

@@ -34,6 +34,8 @@ from pacelab_grading.text.source_file import READER, most_bytes
 
 MAX_CELLS = 1000
 """Code cells of a notebook. The labs have 30."""
+HALF_PAIR = re.compile("[\ud800-\udfff]")
+"""Half of an emoji, which a truncated text in JSON may have and no file can contain."""
 FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 """The lines around code in Markdown."""
 WRITTEN = re.compile(r"^%%(?:writefile|file)\s+(?:-a\s+)?(?:\S*/)?(\w+)\.py\b", re.MULTILINE)
@@ -65,7 +67,8 @@ def _all_cells(text: str) -> list[Any]:
 
 
 def _text_of(cell: Any) -> str:
-    return _joined(cell["source"] if "source" in cell else cell["input"])
+    """The text of a cell; empty for a cell without text, which some tools write."""
+    return _joined(cell.get("source", cell.get("input")) or "")
 
 
 def _code_cells(text: str, name: str, wanted: Collection[str], problems: list[str]) -> list[str]:
@@ -155,9 +158,8 @@ def module_of(
 
 
 def _joined(source: Any) -> str:
-    if isinstance(source, str):
-        return source
-    return "".join(str(line) for line in source)
+    text = source if isinstance(source, str) else "".join(str(line) for line in source)
+    return HALF_PAIR.sub("\ufffd", text)
 
 
 def _defines(source: str, name: str) -> bool:

@@ -30,8 +30,8 @@ JUNK = re.compile(rf"(^|/)({'|'.join(map(re.escape, MACHINES))})(/|$)|(^|/)\._")
 SYMLINK = 0o120000
 ENCRYPTED, UTF8 = 1 << 0, 1 << 11
 """Flags of a member of a zip."""
-CODE = (".py", ".ipynb", ".py.txt", ".ipynb.txt")
-"""Endings of files that may be graded. Some browsers add ".txt"."""
+CODE = (".py", ".pyw", ".ipynb", ".py.txt", ".ipynb.txt", ".ipynb.json")
+"""Endings of files that may be graded. Some browsers add ".txt" or ".json"."""
 PACKED = (".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst")
 EMPTY = "is an empty folder"
 LINK = "is a link and was left out; hand in the file itself"

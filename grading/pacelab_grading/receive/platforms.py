@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pacelab import ConfigError
@@ -96,6 +97,8 @@ class KnownNames:
     """Students' names and ids in the roster."""
     usernames: Collection[str] = ()
     """Students' GitHub usernames in the roster."""
+    accounts: Collection[str] = ()
+    """Students' usernames on Blackboard in the roster."""
     pattern: re.Pattern[str] | None = None
     """Form of the top-level names, with the groups `student` and optionally `id`, `time`, `file`."""
 
@@ -131,7 +134,7 @@ def read_export(items: Sequence[Item], known: KnownNames = NO_NAMES) -> tuple[li
         found = _by_pattern(items, known.pattern, "names")
         return (found, _unclaimed(items, found)) if found else None
     for inner in (items, without_outer_folder(items)):
-        for layout in (_gradescope, _moodle, _canvas, _blackboard, _brightspace, _sakai):
+        for layout in (_gradescope, _moodle, _canvas, partial(_blackboard, known.accounts), _brightspace, _sakai):
             found = layout(inner)
             rest = _unclaimed(inner, found)
             if found and (layout is _gradescope or nearly_all(len(found), len(top_level_entries(rest)))):
@@ -221,7 +224,8 @@ def _moodle(items: Sequence[Item]) -> list[HandIn]:
         name = "/".join(item.parts[1:]) or match.groupdict().get("name", item.name)
         # Moodle takes feedback only from folders whose names end with an underscore, as those of older downloads do.
         folder = f"{item.parts[0].rstrip('_')}_/"
-        mine.returned_as = folder if match.re is MOODLE else item.name[: match.start("name")]
+        if match["kind"] == "file" or not mine.returned_as:  # text that was typed online has a folder of its own
+            mine.returned_as = folder if match.re is MOODLE else item.name[: match.start("name")]
         mine.items.append(replace(item, name=name))
     return list(found.values())
 
@@ -290,8 +294,12 @@ def _github(items: Sequence[Item], usernames: Collection[str]) -> list[HandIn]:
     return found
 
 
-def _blackboard(items: Sequence[Item]) -> list[HandIn]:
-    return _by_pattern(items, BLACKBOARD, "blackboard")
+def _blackboard(accounts: Collection[str], items: Sequence[Item]) -> list[HandIn]:
+    """Usernames and titles of assignments may contain `_`, so the usernames of the roster decide where a title ends."""
+    longest_first = sorted(filter(None, accounts), key=lambda name: (-len(name), name))
+    known = "|".join(f"(?i:{re.escape(name)})" for name in longest_first)
+    pattern = re.compile(BLACKBOARD.pattern.replace("[^_/]+", f"{known}|[^_/]+" if known else "[^_/]+"))
+    return _by_pattern(items, pattern, "blackboard")
 
 
 def _brightspace(items: Sequence[Item]) -> list[HandIn]:

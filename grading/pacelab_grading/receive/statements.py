@@ -18,7 +18,7 @@ from pacelab_grading.sandbox.box import AVAILABLE
 from pacelab_grading.text.source_file import decoded
 from pacelab_grading.text.typography import plain_code
 
-KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture|writefile|file)\b[^\n]*)+")
+KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture|prun|writefile|file)\b[^\n]*)+")
 """Magics at the top of a cell whose text stays Python."""
 CELL_MAGIC = re.compile(r"\s*(%%\w*)")
 REST = r"(?:\\\n|[^\n])*"

@@ -32,6 +32,7 @@ LAB = re.compile(r"""lab\.check\(\s*\\?["'](lab\d)\.""")
 """The lab's name in a lab, at each exercise."""
 EXPORTED = re.compile(r"^get_ipython\(\)\.", re.MULTILINE)
 """Jupyter writes this for `%` and `!` when it exports a notebook as .py."""
+MARIMO = re.compile(r"^app = marimo\.App\(", re.MULTILINE)
 CONFLICT = re.compile(r"^<<<<<<< ", re.MULTILINE)
 WORKED_IN, UNREADABLE, HANDED_OUT = range(3)
 """States of a file, in order of precedence when several could be graded."""
@@ -293,6 +294,9 @@ def _text_of(
 
 def _script(name: str, text: str, assignment: Assignment, problems: list[str], local: Collection[str]) -> str | None:
     """A .py file without imports that the sandbox lacks; with IPython's statements, it is read like a notebook."""
+    if MARIMO.search(text):
+        problems.append(f"{name} is a marimo notebook: hand in the script that `marimo export script` writes")
+        return None
     first: Exception | None = None
     for tried, remark in ((text, ""), plain_code(text)):
         try:

@@ -33,7 +33,7 @@ from pacelab import (
 from pacelab_grading.rubric.expect import short
 from pacelab_grading.rubric.findings import WrongAnswer
 from pacelab_grading.sandbox.box import Box
-from pacelab_grading.sandbox.failures import IMPORTING, Malformed
+from pacelab_grading.sandbox.failures import IMPORTING, Malformed, Raised
 from pacelab_grading.sandbox.reference import Lender, parts_of
 from pacelab_grading.sandbox.remote import Note, RemoteHook, RemoteObject
 from pacelab_grading.sandbox.session import IDLE_S, AnySession, LocalSession, Session
@@ -85,6 +85,8 @@ class CheckContext:
     _sessions: list[AnySession] = field(default_factory=list)
     _model_session: AnySession | None = None
     _names: frozenset[str] = frozenset()
+    raised: list[Raised] = field(default_factory=list)
+    """What statements at the top level of the file raised when it was loaded."""
     cpu_s: float = 0.0
     """Processor time of all processes, once the context is closed."""
     busiest_cpu_s: float = 0.0
@@ -121,10 +123,10 @@ class CheckContext:
             return self._sessions[-1]
         session = self._started(self.box)
         self.guards = session.guards
-        names = session.request("load", doing=IMPORTING)
-        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise Malformed(f"{IMPORTING}: an answer of no known kind")
+        names, raised = _loaded(session.request("load", doing=IMPORTING))
         self._names = frozenset(names)
+        for kind, text, where in raised:
+            self.raised.append(Raised({"type": kind, "kinds": "", "text": text, "where": where}, IMPORTING))
         if self.reference:
             lender = self._lender()
             session.lend(lender.parts, lender.answer)
@@ -288,6 +290,15 @@ def _run_once(key: str, experiment: Experiment) -> RunJson:
     return _runs[key]
 
 
+def _loaded(answer: Any) -> tuple[list[str], list[list[str]]]:
+    """Names and exceptions in the answer of a process that loaded its file. Raises Malformed for anything else."""
+    match answer:
+        case [[*names], [*raised]] if all(isinstance(name, str) for name in names):
+            if all(isinstance(item, list) and list(map(type, item)) == [str] * 3 for item in raised):
+                return names, raised
+    raise Malformed(f"{IMPORTING}: the sandbox sent a message of an unknown type")
+
+
 class RemoteFunction:
     """A function of the student's module."""
 
@@ -355,7 +366,7 @@ class HookDriver:
             stuck = stuck + 1 if wanted[0] <= self.now_ns else 0
             if stuck > MAX_STUCK:
                 raise WrongAnswer(
-                    "a deadline that moves to a later time after it has been handled",
+                    "deadline() returns a later time (or None) after the deadline before has been handled",
                     f"deadline() still asks for {wanted[0] / MS:g} ms at {self.now_ns / MS:g} ms",
                 )
             self.now_ns = max(self.now_ns, wanted[0])

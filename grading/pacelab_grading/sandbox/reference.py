@@ -62,7 +62,7 @@ class Lender:
             case ["get", int(number), str(name)] if number in self._made and not name.startswith("_"):
                 pass
             case _:
-                raise Malformed(f"{doing}: the code asked the reference for something that is not lent")
+                raise Malformed(f"{doing}: the code asked the model solution for a part that it may not use")
         try:
             value = self._session.request(*question, doing=f"{doing}, in the reference's {name}")
         except Raised as error:

@@ -110,7 +110,9 @@ class Session:
             self.close()
             raise GraderError(f"the sandbox did not start: {failure}; printed: {self.printed[-500:]!r}") from None
         if hello[0] != wire.VERSION:
-            raise GraderError(f"the sandbox speaks version {hello[0]} of the pipe, not {wire.VERSION}")
+            raise GraderError(
+                f"the sandbox uses version {hello[0]} of the protocol, not {wire.VERSION}; install PaceLab again"
+            )
         self.guards: tuple[str, ...] = tuple(hello[1])
 
     def __enter__(self) -> Session:
@@ -235,7 +237,7 @@ class Session:
             if told["type"] == "MemoryError":
                 raise OutputLimit(f"{doing} needed more than {self._limits.memory_bytes >> 20} MiB of memory")
             raise Raised(told, doing)
-        raise Malformed(f"{doing}: an answer of no known kind")
+        raise Malformed(f"{doing}: the sandbox sent a message of an unknown type")
 
     def _message(self, nonce: str, doing: str, cpu_s: float, *, start: bool = False) -> tuple[Any, Any]:
         """The outcome and the value of the next message."""
@@ -265,8 +267,8 @@ class Session:
                     return body  # an answer that arrives in drips stays under watch, like one that does not arrive
             if start:
                 watch = watch or ProcessWatch(None)
-                if watch.wall_s() > START_S:
-                    raise NotGraded(f"{doing} took {START_S:g} s")
+                if watch.wall_s() > START_S * self._time_factor:
+                    raise NotGraded(f"{doing} took {START_S * self._time_factor:g} s")
             else:
                 watch = watch or ProcessWatch(self._pid())
                 self._check_limits(watch, doing, cpu_s, silent=not ready)

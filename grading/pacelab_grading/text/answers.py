@@ -50,4 +50,4 @@ def _checked(value: Any, depth: int, left: list[int], maps: bool) -> Any:
         return [_checked(item, depth - 1, left, maps) for item in value]
     if maps and isinstance(value, dict):
         return dict(zip(value, _checked([*value.values()], depth, left, maps), strict=True))
-    raise InvalidAnswer(f"a {type(value).__name__} in the place of a plain value")
+    raise InvalidAnswer(f"a {type(value).__name__}, where a number, a text, True, False, None or a list is expected")

@@ -3,15 +3,16 @@
 Blackboard   2026-11-01-23-58-00
 Brightspace  Nov 1, 2026 1158 PM
 Moodle       Sunday, 1 November 2026, 10:00 PM, or with American English Sunday, November 1, 2026, 10:00 PM
-Sakai        2026-11-01T22:58:00.123Z
+Sakai        2026-11-01T22:58:00.123Z, or before Sakai 12 20261101225800123, also in UTC
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 DASHED = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)")
+DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})")
 IN_WORDS = re.compile(
     r"(?:[A-Za-z]+, )?(?:(?P<day>\d{1,2}) (?P<month>[A-Za-z]+)|(?P<month_first>[A-Za-z]+) (?P<day_second>\d{1,2}))"
     r",? (?P<year>\d{4}),? (?P<hour>\d{1,2}):?(?P<minute>\d\d)(?: ?(?P<half>[AaPp][Mm]))?"
@@ -30,6 +31,9 @@ def iso_time(text: str) -> str:
         if match := DASHED.fullmatch(text):
             year, month, day, hour, minute, second = map(int, match.groups())
             return datetime(year, month, day, hour, minute, second).isoformat()
+        if match := DIGITS.fullmatch(text):
+            year, month, day, hour, minute, second, ms = map(int, match.groups())
+            return datetime(year, month, day, hour, minute, second, ms * 1000, tzinfo=UTC).isoformat()
         if match := IN_WORDS.fullmatch(text):
             return _in_words(match).isoformat()
         return datetime.fromisoformat(text).isoformat() if ":" in text else ""

@@ -27,11 +27,12 @@ lab.back_ends()
 # **The score** measures, on each of five networks, what your pacer gains over NewReno. NewReno has 0 points, and the
 # maximum is 100:
 #
-# * Goodput: 45 points at 1.25 times NewReno's goodput.
-# * Fairness: 30 points when Jain's index of the TCP flows reaches 1.
-# * Calls: 25 points when the worst call reaches a MOS of 3.6.
-# * If NewReno leaves no room for improvement in one of these three, the others count more. A result below NewReno's
-#   costs points.
+# * Goodput: 0 points at NewReno's goodput, 45 points at 1.25 times NewReno's goodput or more.
+# * Fairness: 0 points at NewReno's Jain's index of the TCP flows, 30 points at an index of 1.
+# * Calls: 0 points at NewReno's MOS of the worst call, 25 points at a MOS of 3.6 or more.
+# * Between these values, the points are interpolated linearly. A result below NewReno's costs points: at most as many
+#   as the part can give.
+# * If NewReno leaves no room for improvement in one of these three, the others count more.
 # * If your pacer's goodput is less than a fifth of NewReno's, you get no points for gains. (A silent sender would
 #   protect every call.)
 #
@@ -174,8 +175,8 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 # ## What you can now say
 
 # %% [markdown] tags=["after"]
-# * Waiting gains points, and waiting too long loses points. One packet per round trip is ahead of doing nothing on the
-#   practice set; one packet per second is far behind.
+# * Waiting can gain points: one packet per round trip is ahead of doing nothing on the practice set. Waiting too long
+#   loses points. Try a pacer with `self.interval_s = 1.0`: its score is more than 20 points below doing nothing.
 # * On each network of the figure above, the sample solution keeps nine tenths of NewReno's goodput or more.
 # * A score holds for the networks on which it was measured. Name these networks, and score on others before you believe
 #   a lead.
@@ -184,7 +185,8 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 # ## Hand in
 # Hand in two things. The first is a file with your class and everything that it needs, or this notebook (`pacelab
 # check` tries it). The second is one page: what you tried, what you measured (with seeds and intervals), and what you
-# do not know. The page counts as much as the score.
+# do not know. Your instructor reads the page and decides how much it counts; `pacelab grade` gives points only for the
+# class.
 #
 # **Further reading.** A. Aggarwal, S. Savage, T. Anderson: *Understanding the Performance of TCP Pacing*, INFOCOM 2000.
 # N. Cardwell et al.: *BBR: Congestion-Based Congestion Control*, ACM Queue 14 (2016).

@@ -30,8 +30,8 @@ export function editorBackend(page) {
   const recordedRun = async (scheme, network, seed) => {
     if (!isRecorded(network, seed)) {
       throw new Error(
-        `${scheme.name} is a Python scheme: this file only holds its runs of the initial network (Reset). ` +
-          `To run it on this network, save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`,
+        `${scheme.name} is a Python scheme: this file has its results for the initial network only (click Reset to see ` +
+          `them). To run it on this network, save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`,
       );
     }
     return page.recorded[scheme.name][seed - firstSeed];

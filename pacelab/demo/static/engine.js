@@ -1,9 +1,12 @@
 // The engine in the page. It takes an air configuration and returns a result (medium/README.md; interface:
 // medium/wasm).
 
-/** Starts the engine from the bytes of its WebAssembly module. */
+const GZIP = 0x1f; // the first byte
+
+/** Starts the engine from the bytes of its WebAssembly module, which may be compressed. */
 export async function startEngine(bytes) {
-  const { instance } = await WebAssembly.instantiate(bytes, {});
+  const module = bytes[0] === GZIP ? await unzip(bytes) : bytes;
+  const { instance } = await WebAssembly.instantiate(module, {});
   const { memory, take, run, places, give_back: giveBack } = instance.exports;
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
@@ -26,4 +29,9 @@ export async function startEngine(bytes) {
   start.places = (config) => call(places, config);
   start.memoryBytes = () => memory.buffer.byteLength;
   return start;
+}
+
+function unzip(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
 }

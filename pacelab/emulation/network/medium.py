@@ -74,7 +74,7 @@ class Medium:
             while True:
                 line = self._lines.readline()
                 if not line:
-                    raise HostError(f"mediumd: it ended at {method!r}; what it said is above")
+                    raise HostError(f"mediumd ended during the request {method!r}; its messages are above")
                 answer = json.loads(line)
                 if answer.get("id") == self._number:
                     break
@@ -97,7 +97,7 @@ class Medium:
             event = json.loads(line)
             if "event" in event:
                 yield event
-        raise HostError("mediumd: it has ended")
+        raise HostError("mediumd has ended")
 
     def close(self) -> None:
         """End the connection."""

@@ -53,10 +53,13 @@ def start(plan: Plan) -> list[Child]:
         missing -= {way for way in sorted(missing) if _reaches(plan, *way)}
         for child in children:
             if not child.alive():
-                raise HostError(f"starting {child.name}: {child.last_words() or 'it ended without a word'}")
+                raise HostError(f"starting {child.name}: {child.last_words() or 'it printed no message'}")
         if missing and time.monotonic() > until:
             src, dst = (plan.nodes[host].name for host in min(missing))
-            raise HostError(f"--routing {plan.routing}: it has found no way from {src} to {dst} for {REACHED_S:g} s")
+            raise HostError(
+                f"--routing {plan.routing}: no route from {src} to {dst} after {REACHED_S:g} s; check that radio links "
+                "connect them"
+            )
     return children
 
 
@@ -191,6 +194,6 @@ def index_of(netlink: IPRoute, host: str, name: str) -> int:
     """Index of an interface. Raises HostError if the host has no interface of this name."""
     found = netlink.link_lookup(ifname=name)
     if not found:
-        raise HostError(f"host {host}: no interface {name}; is mediumd of this version?")
+        raise HostError(f"host {host} has no interface {name}; check that mediumd has the same version as pacelab")
     index: int = found[0]
     return index

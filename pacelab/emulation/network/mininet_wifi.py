@@ -83,7 +83,7 @@ class MininetWifiNetwork(PlainNetwork):
             raise HostError(f"starting Mininet-WiFi: {error}") from None
         if "hosts" not in made:
             self.network.finish()
-            raise HostError(f"starting Mininet-WiFi: {self.network.last_words() or 'it ended without a word'}")
+            raise HostError(f"starting Mininet-WiFi: {self.network.last_words() or 'it printed no message'}")
         if self.plan.moves:
             self.start_walking = self._start_walking
         for node in self.plan.nodes:

@@ -138,8 +138,8 @@ class Radios:
                 a, b = min(missing)
                 names = self._plan.nodes
                 raise HostError(
-                    f"back end hwsim: {names[a].name} has not heard of its neighbour {names[b].name} for {KNOWN_S:g} s;"
-                    " is this machine very busy?"
+                    f"back end hwsim: {names[a].name} received no frame from its neighbour {names[b].name} within "
+                    f"{KNOWN_S:g} s; if this machine is very busy, run the command again later"
                 )
             time.sleep(_LOOK_S if missing else 0)
 
@@ -180,7 +180,8 @@ def _add_batman(links: IPRoute, radio: int, mac: str) -> None:
         links.link("add", ifname=AIR, kind="batadv", address=mac)
     except NetlinkError as error:
         raise HostError(
-            f"--routing batman-adv: {os.strerror(error.code)}; has this kernel the module? sudo modprobe batman-adv"
+            f"--routing batman-adv: {os.strerror(error.code)}; if the kernel module is missing, load it: sudo modprobe "
+            "batman-adv"
         ) from None
     links.link("set", index=radio, master=links.link_lookup(ifname=AIR)[0])
 

@@ -50,7 +50,7 @@ def start(plan: Plan) -> Child:
     child = Child(NAME, [str(program), "-l", QUIET, "-c", str(file)])
     time.sleep(UP_S)
     if not child.alive():
-        raise HostError(f"starting {NAME}: {child.last_words() or 'it ended without a word'}")
+        raise HostError(f"starting {NAME}: {child.last_words() or 'it printed no message'}")
     return child
 
 
@@ -62,7 +62,7 @@ def find_program() -> Path:
         raise HostError(f"--medium stock: no program {NAME} in {SAFE_PATH}: {remedy}")
     said = subprocess.run([found, "-V"], capture_output=True, text=True, env=environment(), check=False)
     if OURS in said.stdout:
-        raise HostError(f"--medium stock: {found} is PaceLab's own: {remedy}")
+        raise HostError(f"--medium stock: {found} is PaceLab's mediumd, not the stock wmediumd: {remedy}")
     return Path(found)
 
 

@@ -60,8 +60,8 @@ def check_control(plan: Plan) -> None:
         except OSError:
             there = ", ".join(_AVAILABLE.read_text().split())
             raise HostError(
-                f"congestion control {control!r}: this kernel has {there}; `modprobe tcp_{control}` where there is "
-                "such a module, or --where uml"
+                f"congestion control {control!r}: this kernel has {there}; load the module if it exists (`modprobe "
+                f"tcp_{control}`), or use --where uml"
             ) from None
 
 

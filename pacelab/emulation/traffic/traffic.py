@@ -127,7 +127,10 @@ class Traffic:
             awaited += [start_ns + ns_from_s(run.flow.start_s) for run in waiting[:1]]
             time.sleep(min(self._step_s(now_ns), max(0.0, (min(awaited) - time.monotonic_ns()) / NS_PER_S)))
         if not before:
-            raise HostError("this machine was too busy: the run ended before its measuring began; ask for more seconds")
+            raise HostError(
+                "this machine was too busy: the run ended before the measurement began; increase --seconds or run the "
+                "command again later"
+            )
         after = self._counters()
         for run in self._tcp:
             run.sockets.close()
@@ -136,7 +139,7 @@ class Traffic:
             _collect(run)
         report = last_document(datagrams.finish()) if datagrams else {}
         if datagrams and "flows" not in report:
-            raise HostError(f"the datagrams' process ended early: {datagrams.last_words() or 'without a word'}")
+            raise HostError(f"the UDP sender ended early: {datagrams.last_words() or 'it printed no message'}")
         return Measured(
             window=window,
             tcp=self._tcp,
@@ -164,7 +167,9 @@ class Traffic:
                 run.sockets.listens_at = listening_descriptor(run.server.process.pid)
                 return
             time.sleep(0.01)
-        raise HostError(f"{run.server.name}: it does not listen: {run.server.last_words() or 'without a word'}")
+        raise HostError(
+            f"{run.server.name} does not accept connections: {run.server.last_words() or 'it printed no message'}"
+        )
 
     def _call(self, run: TcpRun) -> None:
         flow = run.flow

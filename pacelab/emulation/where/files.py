@@ -95,8 +95,8 @@ def code_for(files: GuestFiles) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HostError(
-            f"--where uml: making {cache}, for pacelab compiled for the guest: {error.strerror}; "
-            "XDG_CACHE_HOME names another folder than ~/.cache"
+            f"--where uml: the folder {cache}, which keeps pacelab compiled for the guest, cannot be made: "
+            f"{error.strerror}; set XDG_CACHE_HOME to a folder that you can write"
         ) from error
     _tidy(cache)
     place = cache / place.name
@@ -162,5 +162,5 @@ def _compile(tree: Path, code: Path) -> None:
         check=False,
     )
     if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
+        last = (done.stderr or done.stdout).strip().splitlines() or ["it printed no message"]
         raise HostError(f"--where uml: compiling pacelab for the guest: {last[-1]}; remove {tree}, then {REMEDY}")

@@ -145,7 +145,7 @@ class _Guest:
                     if now_s > used_s:
                         used_s, moved = now_s, weighed
                     elif weighed > moved + IDLE_S:
-                        raise HostError(f"--where uml: the guest stands still: {self._last_words()}")
+                        raise HostError(f"--where uml: the guest makes no progress: {self._last_words()}")
                 time.sleep(_LOOK_S)
             found["host"]["guest_cpu_s"] = cpu_seconds(self._process.pid)
             return found
@@ -189,7 +189,7 @@ class _Guest:
 
     def _last_words(self) -> str:
         lines = self._console.read_text(errors="replace").strip().splitlines()
-        return " ".join(lines[-1].split()) if lines else "without a word"
+        return " ".join(lines[-1].split()) if lines else "it printed no message"
 
     def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -80,4 +80,4 @@ def project_folder() -> Path:
 
 def _last_words(console: Path) -> str:
     lines = console.read_text(errors="replace").strip().splitlines()
-    return " ".join(lines[-1].split()) if lines else "without a word"
+    return " ".join(lines[-1].split()) if lines else "it printed no message"

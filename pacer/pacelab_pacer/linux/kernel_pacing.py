@@ -161,7 +161,7 @@ class KernelPacing:
     def _take_root(self) -> None:
         attempt = f"HTB on {self._interface}"
         if any(index == self._index and name != self._table for name, index, _alive in _listed(self._tables)):
-            raise AgentError(f"{attempt}: another agent paces there; end it first")
+            raise AgentError(f"{attempt}: another agent already paces on this interface; stop that agent first")
         handles = self._root_handles()
         if any(handle not in (0, _ROOT << 16) for handle in handles):
             raise AgentError(

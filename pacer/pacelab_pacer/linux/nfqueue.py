@@ -212,7 +212,9 @@ class NfQueue:
                 break
             except OSError as error:
                 if error.errno not in (errno.EPERM, errno.EBUSY):
-                    raise AgentError(f"NFQUEUE number {queue}: {error.strerror}; the kernel lacks it") from None
+                    raise AgentError(
+                        f"NFQUEUE number {queue}: {error.strerror}; this kernel has no NFQUEUE (module nfnetlink_queue)"
+                    ) from None
                 # A process that was just killed holds the queue for another moment.
                 if time.monotonic() > patience:
                     raise AgentError(f"NFQUEUE number {queue}: in use by another process; choose --queue N") from None

@@ -109,7 +109,10 @@ class Rules:
             jump, _, chain = line.partition(" -j ")
             if jump in wanted and chain in living and chain not in self._chains:
                 attempt = f"firewall rules: {wanted[jump]} by these interfaces"
-                raise AgentError(f"{attempt}: the agent with process id {living[chain]} has the packets; end it first")
+                raise AgentError(
+                    f"{attempt}: the agent with process id {living[chain]} already handles these packets; stop that "
+                    "agent first"
+                )
 
     def _adding(self) -> list[str]:
         lines = []

@@ -99,7 +99,9 @@ class Watchdog:
         except ConnectionResetError:  # the watchdog has ended without reading all heartbeats
             word = b""
         if not word:
-            raise AgentError("the watchdog was killed; if the agent hung, packets would wait: start the agent again")
+            raise AgentError(
+                "the watchdog was killed; without it, packets would get stuck if the agent hung; start the agent again"
+            )
         return word
 
     def close(self) -> None:

@@ -171,7 +171,7 @@ class RawSender:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.IPPROTO_RAW)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
         except OSError as error:
-            raise AgentError(f"raw socket: {error.strerror}; the kernel lacks it") from None
+            raise AgentError(f"raw socket: {error.strerror}; run the agent as root (it needs CAP_NET_RAW)") from None
         self._socket.setblocking(False)
 
     def send(self, packet: bytes | bytearray) -> bool:

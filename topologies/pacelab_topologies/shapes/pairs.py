@@ -52,7 +52,9 @@ def pairs(*, direction: str, layout: str, apart: float, link: float, shift: floa
 def _shared(apart: float, shift: float) -> tuple[tuple[float, float], ...]:
     middle = apart / 2 - shift
     if not 0 < middle < apart:
-        raise ValueError(f"--shift must be less than half of --apart {apart:g} in either direction, not {shift:g}")
+        raise ValueError(
+            f"--shift must be more than {-apart / 2:g} and less than {apart / 2:g} (half of --apart), not {shift:g}"
+        )
     return (0.0, 0.0), (middle, 0.0), (apart, 0.0)
 
 

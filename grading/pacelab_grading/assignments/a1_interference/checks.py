@@ -72,7 +72,7 @@ def _related(context: CheckContext, wanted: str, cases: Sequence[tuple[Link, Lin
     apart = 100 if wanted == "independent" else 5000
     answer = relate(_line(0, 200), _line(apart, apart + 200))
     if answer == wanted:  # a constant answer; another check tests what it should be here
-        raise WrongAnswer(f"first of all, relation at a distance of {apart} m is not {wanted!r}", repr(answer))
+        raise WrongAnswer(f"precondition: relation at a distance of {apart} m is not {wanted!r}", repr(answer))
     for first, second, what in cases:
         exactly(wanted, relate(first, second), what=f"relation, {what}")
         exactly(wanted, relate(second, first), what=f"relation, {what}, the links exchanged")

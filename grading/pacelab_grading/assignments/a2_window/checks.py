@@ -83,7 +83,7 @@ def plateau(context: CheckContext) -> None:
 def no_measurement(context: CheckContext) -> None:
     """Without a measurement it is an error, not 0."""
     best = context.function("best_window")
-    exactly(3, best({"$map": [[3, 100.0]]}), what="first of all, W* of one measurement")
+    exactly(3, best({"$map": [[3, 100.0]]}), what="precondition: W* of one measurement")
     try:
         got = best({"$map": []})
     except Raised as error:

@@ -61,7 +61,7 @@ def _passes(driver: HookDriver, point: Point, segment: Segment, what: str) -> No
 
 def _some_waits(driver: HookDriver) -> None:
     if not driver.held:
-        raise WrongAnswer("first of all, some data of a burst waits", "nothing is held")
+        raise WrongAnswer("precondition: some data of a burst waits", "nothing is held")
 
 
 def _primed(driver: HookDriver, *, taken: Taken = FIRST, start: int = 0, flow: FlowKey = DOWN) -> int:
@@ -333,7 +333,7 @@ def harmless_timeouts(context: CheckContext) -> None:
         driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, 2920 + 1460 * index), EQUAL)
     if len(driver.times()) != 3:
         raise WrongAnswer(
-            "first of all, one of four simultaneous segments leaves at once", f"{len(driver.times()) - 2}: {AT_ONCE}"
+            "precondition: one of four simultaneous segments leaves at once", f"{len(driver.times()) - 2}: {AT_ONCE}"
         )
     for at_ns in (1 * S + pace_ns // 2, 1 * S + pace_ns - 1000):
         driver.skip_to(at_ns)
@@ -346,7 +346,7 @@ def harmless_timeouts(context: CheckContext) -> None:
     driver.timeout()
     driver.timeout()
     if len(driver.times()) != 4:
-        raise WrongAnswer("one segment released by a late timeout and its repetition", f"{len(driver.times()) - 3}")
+        raise WrongAnswer("one segment released by a late timeout that is called twice", f"{len(driver.times()) - 3}")
     driver.run_until(3 * S)
     times = driver.times()[2:]
     wanted = [1 * S, late_ns, late_ns + pace_ns, late_ns + 2 * pace_ns]

@@ -49,7 +49,7 @@ def collapse(context: CheckContext) -> None:
     """Between 1 and 4.5 for all inputs, but not always 1."""
     judge = context.function("mos")
     if numeric(judge(20, 0.0), what="MOS at 20 ms, loss 0") < 2:
-        raise WrongAnswer("first of all, a MOS above 2 at 20 ms, loss 0", "a lower one")
+        raise WrongAnswer("precondition: a MOS above 2 at 20 ms, loss 0", "a lower one")
     for delay_ms, loss in ((0, 1.0), (2000, 0.0), (400, 0.9), (700, 0.2)):
         near(1.0, judge(delay_ms, loss), what=f"MOS at {delay_ms} ms, loss {loss}")
     draw = context.random("collapse")
@@ -158,7 +158,7 @@ def silence(context: CheckContext) -> None:
     evaluator, other = context.objects("QualityEvaluator", [(), ()])
     _none(evaluator, 0, "before any packet")
     _feed(evaluator, [1])
-    numeric(evaluator.call("evaluate", 1100 * MS), what="first of all, MOS of one packet")
+    numeric(evaluator.call("evaluate", 1100 * MS), what="precondition: MOS of one packet")
     _none(other, 1100, "from an evaluator without packets, beside one with a packet")
     _none(evaluator, 9000, "long after the last packet")
 

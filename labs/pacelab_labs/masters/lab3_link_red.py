@@ -50,9 +50,9 @@ def probability(average, min_th, max_th, max_p):
 # %% [markdown]
 # ### Exercise: Link RED
 # Each node has its own `LinkLayer` object. PaceLab calls `sent` after each frame, with the number of attempts that
-# the frame took. It calls `passes` to ask whether the next packet may enter the interface queue. Use the three values
-# for dropping in `passes`. `self.random.random()` returns a random number from 0 to 1. `self.node` is the number of
-# the node.
+# the frame took. It calls `passes` to ask whether the next packet may enter the interface queue: return True to let
+# the packet in, and False to drop it. Use the three values for dropping in `passes`. `self.random.random()` returns a
+# random number from 0 to 1. `self.node` is the number of the node.
 
 
 # %%
@@ -194,12 +194,13 @@ lab.curves(lengths, curves["aodv"], xlabel="hops, AODV", ylabel="goodput (kbit/s
 lab.curves(lengths, curves["static"], xlabel="hops, static routes", ylabel="goodput (kbit/s)")
 
 # %% [markdown]
-# With AODV each contention drop breaks a route, so schemes that prevent drops gain a lot. Over six seeds, marking gains
-# about half of NewReno's goodput at 7 and 10 hops, and pacing gains 40 to 70 % from 7 to 20 hops. At 4 hops no scheme
-# gains.
+# With AODV each contention drop breaks a route, so schemes that prevent drops gain a lot. Over six seeds, the goodput
+# with marking is about 50 % higher than NewReno's at 7 and 10 hops, and the goodput with pacing is 40 to 70 % higher
+# from 7 to 20 hops. At 4 hops no scheme gains.
 #
-# With static routes little of this is left. Pacing has 4 % more at 20 hops. Link RED costs more on longer chains,
-# because several nodes drop early, each independently; the loss is a quarter at 20 hops. (The figures show two seeds of
+# With static routes little of this is left. At 20 hops, pacing alone has 4 % more goodput than NewReno. Marking by Link
+# RED costs more on longer chains, because several nodes mark early, each independently. At 20 hops, the goodput with
+# marking is a quarter lower than NewReno's. (The figures show two seeds of
 # 30 s: do not rank schemes whose points are close together.)
 #
 # The paper does not say which routing its results used; section 3 says that route breakage is not considered.

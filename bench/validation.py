@@ -231,8 +231,8 @@ def calls() -> str:
     """Means over ns-2's scenes with calls; ours with ns-2's queue length, and with 50 packets."""
     scenes = ns2_calls.scenes()
     lines = [
-        "| lost in ns-2 | scenarios | queue of PaceLab | lost, ns-2 | lost, PaceLab | delay, ns-2, ms | delay, PaceLab, "
-        "ms | delay, PaceLab / ns-2 | largest deviation of the delay, standard errors |",
+        "| lost in ns-2 | scenarios | queue of PaceLab | lost, ns-2 | lost, PaceLab | delay, ns-2, ms "
+        "| delay, PaceLab, ms | delay, PaceLab / ns-2 | largest deviation of the delay, standard errors |",
         "|" + "---|" * 9,
     ]
     off = []

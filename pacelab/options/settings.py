@@ -135,7 +135,7 @@ class Options:
     ack: str = setting(
         "--ack",
         Choice.of("every", "delayed", "dynamic", "dynamic-lee"),
-        "delayed: an ACK for every second segment; dynamic: for 1 at first, later for 2, 3, 4 segments (dynamic-lee: 1, 3)",
+        "delayed: an ACK for every second segment; dynamic: for 1, later for 2, 3, 4 segments (dynamic-lee: 1, 3)",
         default="every",
     )
     few_alpha: float = setting(

@@ -244,7 +244,7 @@ vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, 
 bare-test:  ## as root: both of README's commands on bare machines, Debian 12 and 13 (SUITE=bookworm or trixie: one of them)
 	tests/bare/run $(SUITE)
 
-uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
+uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root file system (kept under build/uml; minutes)
 	uml/build "$(CURDIR)/build/uml"
 
 # The tests need any guest, not the pinned one: after Debian replaces a package, they run with the successor.

@@ -1,4 +1,4 @@
-"""Benchmark beside ns-2 and ns-3: `make bench`, or `.venv/bin/python bench/bench.py [--pairs N] [--install]`.
+"""Side-by-side benchmark with ns-2 and ns-3: `make bench`, or `bench/bench.py [--pairs N] [--install]`.
 
 Prints each ratio with its target, a lower bound of the cost, the peak memory, and the cost against nodes, flows and
 load. Exit code 1 if a measured figure misses its target (not with --smoke) or a program fails, 3 if PaceLab itself is

@@ -31,13 +31,13 @@ from air_case import Case, Measured, best_window  # noqa: E402
 SETS: dict[str, tuple[str, Callable[[], list[Case]]]] = {
     "saturated, ns2-cells.csv": ("4 %; each flow 8 % of the total", references.cells),
     "saturated, ns2-more.csv": ("4 %; each flow 8 % of the total", references.more_saturated),
-    "saturated, drawn by chance, ns2-plane.csv": ("4 %; each flow 8 % of the total", references.plane),
-    "chains, W 1-2 or 1-2 hops, our static routes": ("4 %", references.quiet_chains),
-    "chains, fixed routes in both": ("4 %", lambda: references.more_chains("static")),
+    "saturated, random topologies, ns2-plane.csv": ("4 %; each flow 8 % of the total", references.plane),
+    "chains with W of 1 or 2 or with 1 or 2 hops, static routes in PaceLab": ("4 %", references.quiet_chains),
+    "chains, fixed routes in both programs": ("4 %", lambda: references.more_chains("static")),
     "chains, AODV, ns2-chain.csv": ("15 % or ns-2's 95 % interval", references.chains),
     "chains, AODV, ns2-more-chain.csv": ("15 % or ns-2's 95 % interval", lambda: references.more_chains("aodv")),
-    "chains, crosses with wires, ns2-hybrid.csv": ("4 %, AODV 15 %, or ns-2's 95 % interval", references.hybrids),
-    "ns-3, a_ b_ f_": ("6 % or ns-3's 95 % interval", references.ns3),
+    "chains and crosses with wires, ns2-hybrid.csv": ("4 %, AODV 15 %, or ns-2's 95 % interval", references.hybrids),
+    "ns-3, chains and single-hop networks (groups a, b and f)": ("6 % or ns-3's 95 % interval", references.ns3),
     "Bianchi": ("2 %", bianchi.cases),
 }
 
@@ -83,7 +83,7 @@ def by_interval() -> str:
     for name, percent in (
         ("chains, AODV, ns2-chain.csv", 15),
         ("chains, AODV, ns2-more-chain.csv", 15),
-        ("ns-3, a_ b_ f_", 6),
+        ("ns-3, chains and single-hop networks (groups a, b and f)", 6),
     ):
         cases = SETS[name][1]()
         got = measure(cases)
@@ -231,7 +231,8 @@ def calls() -> str:
     """Means over ns-2's scenes with calls; ours with ns-2's queue length, and with 50 packets."""
     scenes = ns2_calls.scenes()
     lines = [
-        "| lost in ns-2 | scenes | queue | lost | ours | delay, ms | ours | ours / ns-2 | at most so many errors |",
+        "| lost in ns-2 | scenarios | queue of PaceLab | lost, ns-2 | lost, PaceLab | delay, ns-2, ms "
+        "| delay, PaceLab, ms | delay, PaceLab / ns-2 | largest deviation of the delay, standard errors |",
         "|" + "---|" * 9,
     ]
     off = []
@@ -254,7 +255,7 @@ def calls() -> str:
                 f"| {delay_by[0]:.1f} | {delay_by[1]:.1f} | {statistics.mean(ratios):.3f} | {errors:.1f} |"
             )
     lines.append("")
-    lines.append("A scene's delay is off by {:.1%} (median; with a queue of 50 {:.1%}).".format(*off))
+    lines.append("The median deviation of a scenario's delay is {:.1%}; with a queue of 50, it is {:.1%}.".format(*off))
     return "\n".join(lines)
 
 

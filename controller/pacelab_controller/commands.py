@@ -53,7 +53,7 @@ def controller(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the OpenFlow controller of the wired side: flows, calls, handover. REST and a page are on loopback."""
+    """Run the OpenFlow controller of the wired side. It serves a REST API and a web page on 127.0.0.1."""
     try:
         if check:
             from pacelab_controller.switches.selftest import run_in_private

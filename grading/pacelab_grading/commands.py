@@ -16,8 +16,8 @@ from pacelab_grading.grade.options import OUT, GradeOptions, Json, option, requi
 def grade(**given: Any) -> None:
     """Grade submissions: a report for each, a gradebook and a summary for the class.
 
-    Exit code 0: all are graded. 5: all but some that could not be read. 10 + N: N hand-ins (at most 99) are not graded
-    for certain or match no student.
+    Exit code 0: all hand-ins are graded. 5: some could not be read, all others are graded. 10 + N: N hand-ins (at most
+    99) have a problem, and at least one of them is not graded or matches no student.
     """
     from pacelab_grading.assignments import find_assignment, number_of
     from pacelab_grading.grade.pipeline import run

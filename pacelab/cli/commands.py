@@ -19,7 +19,7 @@ from pacelab.options.limits import JOBS, SEEDS
 from pacelab.options.settings import BY_FIELD
 from pacelab.parameters import Argument, Option
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
-from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
+from pacelab.results.quantities import Y_NAMES, Quantity, find_quantity
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
@@ -100,7 +100,7 @@ def compare(  # noqa: PLR0913  the command line makes options of them
     ] = False,
     y: Annotated[
         str | None,
-        Option("--y", metavar="QUANTITY", help=f"quantity of the table and figure: {', '.join(SHORT_NAMES)} (goodput)"),
+        Option("--y", metavar="QUANTITY", help=f"quantity of the table and figure, {Y_NAMES} [default: goodput]"),
     ] = None,
     cdf: Annotated[bool, Option("--cdf", help="also draw the distribution over the flows of all seeds")] = False,
     jobs: Jobs = None,
@@ -316,7 +316,7 @@ def exit_on_failed_hooks(failed: int) -> None:
         raise click.exceptions.Exit(PaceLabError.exit_code)
 
 
-OWN = "a file of your own that took part"
+OWN = "your file that the stored run used"
 MADE_BY = ("pacelab", "python", "machine")
 """Keys of host.json whose values can change the result of a configuration and seed."""
 

@@ -146,7 +146,7 @@ DataPath = Annotated[
 ]
 ControllerUrl = Annotated[
     str | None,
-    Option("--controller", metavar="URL", help="report to a controller and do as it says (http://..., unix:PATH)"),
+    Option("--controller", metavar="URL", help="report to a controller and follow its orders (http://..., unix:PATH)"),
 ]
 OwnName = Annotated[
     str | None,

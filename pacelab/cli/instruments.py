@@ -13,7 +13,7 @@ from pacelab.experiment.from_text import find_option, parse_names, parse_one, pl
 from pacelab.options.limits import JOBS, SEEDS
 from pacelab.parameters import Argument, Option
 from pacelab.results.folder import write_file
-from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
+from pacelab.results.quantities import QUANTITIES, Y_NAMES, find_quantity
 
 Scheme = Annotated[str, Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]
@@ -129,7 +129,7 @@ def plot(
     x: Annotated[str | None, Option("--x", metavar="NAME", help="an option that varies (default: the first)")] = None,
     y: Annotated[
         str,
-        Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; for a run: {', '.join(OVER_TIME)}"),
+        Option("--y", metavar="QUANTITY", help=f"{Y_NAMES}; for a run: {', '.join(OVER_TIME)}"),
     ] = "goodput",
     by: Annotated[
         str | None,

@@ -99,7 +99,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "new": (
             "pacelab.cli.new:new",
-            "Write an example of your own KIND of code as a working file, with a test beside it.",
+            "Write a working example of a KIND of code (cc, pacer, ...) that you can edit, and a test of it.",
         ),
         "demo": (
             "pacelab.cli.demo_command:demo",
@@ -133,7 +133,7 @@ OTHERS: Mapping[str, str] = MappingProxyType(
     {
         "check": "Run the public checks on your own file before you hand it in. Exit code 1 if one fails.",
         "controller": (
-            "Run the OpenFlow controller of the wired side: flows, calls, handover. REST and a page are on loopback."
+            "Run the OpenFlow controller of the wired side. It serves a REST API and a web page on 127.0.0.1."
         ),
         "grade": "Grade submissions: a report for each, a gradebook and a summary for the class.",
         "update": "Hand out an assignment, or update what was handed out. Your own work is never changed.",

@@ -364,7 +364,7 @@ def new(
         str, Argument(metavar="NAME", help="a name for your code; the file has this name in small letters")
     ],
 ) -> None:
-    """Write an example of your own KIND of code as a working file, with a test beside it.
+    """Write a working example of a KIND of code (cc, pacer, ...) that you can edit, and a test of it.
 
     KIND is cc, pacer, link, qdisc, scheme, topology or claim.
     """

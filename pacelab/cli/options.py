@@ -75,10 +75,10 @@ def _topology_parameters() -> list[inspect.Parameter]:
         metavar: str | None
         if all(taken.domain is ON_OFF for _kind, taken in takers):
             flag, kind, metavar = f"{option.flag}/--no-{option.flag.removeprefix('--')}", bool | None, None
-            text = f"{option.help} (default: {_defaults(takers)})"
+            text = f"{option.help} [default: {_defaults(takers)}]"
         else:
             flag, kind, metavar = option.flag, str | None, "VALUE"
-            text = f"{option.help}: {_limits(takers)}"
+            text = f"{option.help}; {_limits(takers)}"
         found.append(_parameter(option.name, kind, flag, text, metavar, "Topology"))
     annotation = Annotated[
         str | None,
@@ -92,9 +92,9 @@ def of_topology(topology: str) -> Mapping[str, str]:
     found = {}
     for option in KINDS[topology].options:
         if option.domain is ON_OFF:
-            found[option.name] = f"{option.help} (default: {option.shown_default})"
+            found[option.name] = f"{option.help} [default: {option.shown_default}]"
         else:
-            found[option.name] = f"{option.help}: {option.domain.allowed} ({option.shown_default})"
+            found[option.name] = f"{option.help}; {option.domain.allowed} [default: {option.shown_default}]"
     return found
 
 
@@ -103,7 +103,7 @@ def _limits(takers: list[tuple[Kind, TopologyOption]]) -> str:
     alike: dict[str, list[tuple[Kind, TopologyOption]]] = {}
     for kind, option in takers:
         alike.setdefault(option.domain.allowed, []).append((kind, option))
-    return "; ".join(f"{allowed} ({_defaults(those)})" for allowed, those in alike.items())
+    return "; ".join(f"{allowed} [default: {_defaults(those)}]" for allowed, those in alike.items())
 
 
 def _defaults(takers: list[tuple[Kind, TopologyOption]]) -> str:
@@ -111,7 +111,7 @@ def _defaults(takers: list[tuple[Kind, TopologyOption]]) -> str:
 
 
 def _option_parameter(option: Option, panel: str) -> inspect.Parameter:
-    text = f"{option.help}: {option.domain.allowed} ({_shown(option)})"
+    text = f"{option.help}; {option.domain.allowed} [default: {_shown(option)}]"
     return _parameter(option.field, str | None, option.flag, text, "VALUE", panel)
 
 

@@ -135,7 +135,7 @@ class Options:
     ack: str = setting(
         "--ack",
         Choice.of("every", "delayed", "dynamic", "dynamic-lee"),
-        "ACK every segment, every second one, or more rarely as data comes in (1, 2, 3, 4; Lee's build: 1, 3)",
+        "delayed: an ACK for every second segment; dynamic: for 1, later for 2, 3, 4 segments (dynamic-lee: 1, 3)",
         default="every",
     )
     few_alpha: float = setting(
@@ -209,7 +209,9 @@ class Options:
     )
     """The maximum number of attempts, including the first."""
     retry_long: int = setting("--retry-long", Whole(1, 255), "attempts of data sent after an RTS", default=4)
-    edca: bool = setting("--edca", ON_OFF, "four queues a station by category, instead of one", default=False)
+    edca: bool = setting(
+        "--edca", ON_OFF, "802.11e: four queues per station, one for each access category", default=False
+    )
     priority: bool = setting(
         "--priority", ON_OFF, "voice before all other packets in every interface queue", default=False
     )
@@ -225,7 +227,7 @@ class Options:
     tcp_defaults: str = setting(
         "--tcp-defaults",
         Choice.of(*TCP_DEFAULTS),
-        "what TCPs differ in; ns2-2001: ns-2.1b8a's recovery, tick of 0.1 s, --min-rto 1, --headers ns2-2001",
+        "set of TCP details; ns2-2001 has ns-2.1b8a's recovery, a tick of 0.1 s, --min-rto 1, --headers ns2-2001",
         default="rfc",
     )
     payload_bytes: int = setting(
@@ -271,14 +273,14 @@ class Options:
     host_delay: str = setting(
         "--host-delay",
         HostDelay(),
-        "of sim: time of a packet between wireless host and link layer, each way, s; exponential:MEAN: drawn",
+        "only sim: delay of each packet between wireless host and link layer, s; exponential:MEAN draws the delay",
         default="0",
     )
     """Seconds, or `exponential:` and the mean in seconds (`pacelab.options.values`)."""
     extra_backoff: str = setting(
         "--extra-backoff",
         Choice.of("frozen", "wall-clock"),
-        "how the extra backoff of link-pacing and lred...+pacing passes: while the medium is idle, or by the clock",
+        "extra backoff of link-pacing and lred...+pacing; frozen: counts down only while the medium is idle",
         default="frozen",
         group="scheme",
     )
@@ -307,8 +309,8 @@ class Options:
     routing: str = setting(
         "--routing",
         Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),
-        "routing among the wireless nodes; aodv: of sim, as in ns-2.35; aodv-2001: of sim, as in ns-2.1b8a; the last "
-        "three: Linux's own, of hwsim, and olsr also of tap",
+        "routing of the wireless nodes; aodv (as in ns-2.35) and aodv-2001 (as in ns-2.1b8a) need --backend sim; "
+        "802.11s, batman-adv and olsr are Linux's own and need --backend hwsim (olsr: or tap)",
         default="static",
     )
     radio: str = setting(
@@ -332,13 +334,13 @@ class Options:
     backend: str = setting(
         "--backend",
         Choice.of("sim", "tap", "hwsim"),
-        "where the air is: simulated, or between real Linux hosts (needs root)",
+        "what runs the experiment, the simulator (sim) or real Linux hosts (tap, hwsim; need root)",
         default="sim",
     )
     where: str = setting(
         "--where",
         Choice.of(*PLACES),
-        "whose kernel the hosts are on: this machine's or a guest's",
+        "kernel that runs the hosts, this machine's (here) or a guest's",
         default="here",
         group="backend",
     )
@@ -365,8 +367,8 @@ class Options:
     linux_tcp: str | None = setting(
         "--linux-tcp",
         Words.of(*BUNDLES, *SWITCHES),
-        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under"
-        " bbr and a control that only Linux has, else none (docs/uml.md)",
+        "only real hosts: features of Linux's TCP, joined by +; by default none, but today (Linux's own defaults) with "
+        "bbr and with controls that only Linux has (docs/uml.md)",
         group="backend",
     )
     """None, and "none": Linux's TCP is as close to NewReno as possible."""

@@ -313,6 +313,9 @@ QUANTITIES = (
 )
 """In the order of table.csv."""
 SHORT_NAMES = tuple(quantity.short for quantity in QUANTITIES)
+_EXPLAINED = {"actions": "actions of the scheme", "end": "simulated time"}
+Y_NAMES = ", ".join(f"{name} ({_EXPLAINED[name]})" if name in _EXPLAINED else name for name in SHORT_NAMES)
+"""The names for `--y` as help shows them."""
 _BY_NAME: Mapping[str, Quantity] = MappingProxyType(
     {
         name: quantity

@@ -257,9 +257,9 @@ def guest_folder(place: Path, **changes: object) -> Path:
 
 def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
-    with pytest.raises(HostError, match=r"no kernel and root tree in .*; run `make uml-kernel` in the source tree$"):
+    with pytest.raises(HostError, match=r"no kernel and root file system in .*; run `make uml-kernel` in the source tree$"):
         files.find_files()
-    assert ("kernel and root tree", "run `make uml-kernel` in the source tree") in list(missing_for_uml())
+    assert ("kernel and root file system", "run `make uml-kernel` in the source tree") in list(missing_for_uml())
     monkeypatch.delenv(files.FOLDER)
     monkeypatch.setattr(files, "source_tree", lambda: tmp_path / "site-packages")
     with pytest.raises(HostError, match=r"in the source tree, then export PACELAB_UML=TREE/build/uml$"):
@@ -425,7 +425,7 @@ def test_each_missing_part_is_reported_in_a_line(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     monkeypatch.setattr(features, "may_trace", lambda: False)
     assert list(missing_for_uml()) == [
-        ("kernel and root tree", "run `make uml-kernel` in the source tree"),
+        ("kernel and root file system", "run `make uml-kernel` in the source tree"),
         ("ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"),
     ]
 

@@ -15,7 +15,7 @@ OUT = Path("grades")
 UNREADABLE = 5
 """Exit code if all hand-ins are graded, except some that could not be read or imported."""
 UNCERTAIN, MOST_UNCERTAIN = 10, 99
-"""Exit codes: UNCERTAIN + N for N hand-ins that are not graded for certain, or match no student."""
+"""Exit codes: UNCERTAIN + N for N hand-ins whose grade is uncertain, or that match no student."""
 
 Json = Annotated[bool, Option("--json", help="print one JSON document on stdout")]
 Quiet = Annotated[bool, Option("--quiet", help="print no table, progress or notes")]
@@ -50,7 +50,9 @@ class GradeOptions:
     key: Annotated[
         str,
         Option(
-            "--key", envvar="PACELAB_GRADING_KEY", help="64 hex digits or their file (default: made at the first run)"
+            "--key",
+            envvar="PACELAB_GRADING_KEY",
+            help="64 hex digits, or the file with them (default: made at the first run)",
         ),
     ] = ""
     individual: Annotated[bool, option("--individual", None, "different seeds and parameters for each student")] = False
@@ -61,7 +63,7 @@ class GradeOptions:
     time_factor: Annotated[float, option("--patience", "X", "multiply all time limits, for a slow machine")] = 1.0
     similarity: Annotated[bool, option("--similarity", None, "list hand-ins that resemble each other")] = False
     weak_walls: Annotated[
-        bool, option("--weak-walls", None, "grade without bubblewrap or cgroup, with the remaining protection")
+        bool, option("--weak-walls", None, "grade with a weaker sandbox, without bubblewrap or cgroup")
     ] = False
     names: Annotated[
         str | None, option("--names", "REGEX", "form of the hand-ins' names, as (?P<student>.+)_(?P<id>\\d+)")

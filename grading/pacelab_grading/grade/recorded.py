@@ -53,7 +53,7 @@ class Recorded:
     missing: tuple[str, ...]
     """Students who were graded by an earlier run and have no hand-in now."""
     uncertain: int
-    """Hand-ins that are not graded for certain, or match no student of the roster."""
+    """Hand-ins whose grade is uncertain, or that match no student of the roster."""
     unreadable: int
     """Hand-ins that could not be read or imported, if they get no 0 on the platform."""
 

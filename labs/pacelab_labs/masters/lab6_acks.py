@@ -44,7 +44,9 @@ def exchange_us(payload_bytes):
 
 
 def gain(payload_bytes, acks_per_segment):
-    """Relative gain without ACKs over `acks_per_segment` ACKs per segment: 0.2 for 20 %."""
+    """Relative gain in goodput if there are no TCP ACKs, compared with `acks_per_segment` ACKs for each segment: 0.2 is
+    20 %.
+    """
     return acks_per_segment * exchange_us(0) / exchange_us(payload_bytes)
 
 
@@ -74,7 +76,7 @@ lab.curves(sizes, lines, xlabel="TCP payload (bytes)", ylabel="gain without ACKs
 # (and we) send it at 1 Mbit/s. Half as many ACKs cost about half as much, in the model and in the run. So the paper's
 # numbers, 50 % and 20 %, do not fit together.
 #
-# ### Exercise: a cell in which ACKs cost that much
+# ### Exercise: a segment size at which ACKs cost a given share
 # Return the payload at which ACK suppression gains `wanted` over one ACK per segment (0.6 for 60 %), at a radio rate of
 # `rate_mbps`. There is one station, and data flows downstream. The measured gain may differ from `wanted` by 3
 # percentage points. The model above is not good enough for this: correct the model with the help of the figure.
@@ -98,7 +100,7 @@ lab.check("lab6.payload", payload_for)
 # %%
 guess = lab.predict(
     "Ten stations, upstream: what does ACK suppression gain over an ACK per segment?",
-    {"about a half, as with one": (0.4, 0.7), "about a fifth": (0.1, 0.3), "nothing": (-0.1, 0.1)},
+    {"about a half, as with one station": (0.4, 0.7), "about a fifth": (0.1, 0.3), "nothing": (-0.1, 0.1)},
 )
 guess
 
@@ -153,8 +155,8 @@ lab.explore(
 
 # %% [markdown]
 # ## Do simulations tell the truth?
-# [Lee 2012] implemented schemes that had looked good in simulations in a real indoor mesh, and compared them with TCP
-# Tahoe. He reports three results:
+# [Lee 2012] took schemes that had looked good in simulations, implemented them in a real indoor mesh, and compared them
+# with TCP Tahoe. He reports three results:
 #
 # * **Dynamic delayed ACKs** (one ACK for 1 to 4 segments) gain a lot, up to 86 %.
 # * **Pacing** (TCP-AP, the four-hop delay of lab 4) costs goodput, more on shorter paths, but makes flows fair.
@@ -200,7 +202,7 @@ lab.table(header, [row(hops, 1) for hops in (1, 4, 9)], "One attempt per frame: 
 # %% [markdown]
 # Without retries our simulator says the **opposite** of what Lee measured: delayed ACKs lose badly on the longer
 # chains, and on one hop, where Lee's pacing cost most, pacing costs little. Now repeat the experiment with seven
-# attempts, the default of every Wi-Fi card:
+# attempts, the default limit of the 802.11 standard:
 
 # %%
 lab.table(header, [row(hops, 7) for hops in (1, 4, 9)], "Seven attempts per frame.")

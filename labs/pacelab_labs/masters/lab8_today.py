@@ -37,8 +37,8 @@ header = ("window", "kbit/s", "round trip, ms", "lost in the air")
 # goodput and fairness. Today a receiver advertises thousands of packets, and users complain about delay. So every
 # table of this lab also shows the **round trip** that TCP measures.
 #
-# The network: data comes from a wired host, over a gateway, to a node four hops away (11 Mbit/s). A pacer at the
-# gateway loses hardly any packet. A TCP that grows until it loses a packet then fills whatever window the receiver
+# The network: data comes from a wired host, over a gateway, to a node four hops away (11 Mbit/s). With a pacer at the
+# gateway, hardly any packet is lost. A TCP that grows until it loses a packet then fills whatever window the receiver
 # advertises.
 
 # %%
@@ -93,9 +93,10 @@ lab.explore(
 
 # %% [markdown]
 # ## 2. Where is the bottleneck?
-# BBR [Cardwell et al. 2016] does not wait for losses. It measures the rate at which packets are delivered and the least
-# round trip. Their product is what fits on the path without a queue. BBR sends at this rate and keeps at most twice the
-# product in flight. CUBIC, Linux's default, waits for losses as NewReno does.
+# BBR [Cardwell et al. 2016] does not wait for losses. It measures the rate at which packets are delivered and the
+# least round trip. Their product is the bandwidth-delay product: the number of packets that the path holds without a
+# queue. BBR sends at this rate and keeps at most twice the bandwidth-delay product in flight. CUBIC, Linux's default,
+# waits for losses as NewReno does.
 
 # %%
 bottleneck = lab.predict(
@@ -131,7 +132,8 @@ def bbr_and_cubic():
 
 # %% [markdown]
 # ### On real hosts
-# The same with Linux's own BBR and CUBIC. These runs are short, so the start of each connection counts.
+# The next cell runs the same experiment with Linux's own BBR and CUBIC. These runs are short, so the start of each
+# connection counts.
 
 # %%
 linux = [mesh(hops, cc, duration_s=20) for hops in (1, 7) for cc in ("cubic", "bbr")]
@@ -139,8 +141,9 @@ lab.on_real_hosts("lab8.bbr", *linux, seconds=4)
 
 # %% [markdown]
 # ## 3. A queue that manages itself
-# FQ-CoDel [RFC 8290] is in most Linux routers. It gives each flow a queue of its own, serves the queues in turn, and
-# drops packets of a queue that stands for longer than 100 ms. Does a gateway with FQ-CoDel still need a pacer?
+# FQ-CoDel [RFC 8290] is in most Linux routers. It gives each flow a queue of its own and serves the queues in turn.
+# If the packets of a queue have waited for more than 5 ms during at least 100 ms, FQ-CoDel drops packets from that
+# queue. Does a gateway with FQ-CoDel still need a pacer?
 #
 # Four downloads share the chain of four hops. The next cell writes them as a traffic file.
 
@@ -177,9 +180,9 @@ lab.table(columns, rows, "Means of seeds 1 to 3, 50 s each.")
 
 # %% [markdown] tags=["after"]
 # FQ-CoDel makes the four flows fair, cuts the round trip to less than half, and costs no goodput. TCP-GAP is as fair,
-# with a round trip of several seconds. Where a queue at the gateway is what makes flows unfair, a queue discipline is
-# the better remedy. What a queue discipline cannot do: keep a flow from colliding with itself on the chain. Compare
-# the losses in the air of part 1.
+# with a round trip of several seconds. If a queue at the gateway makes the flows unfair, a queue discipline is the
+# better remedy. But a queue discipline cannot keep a flow from colliding with itself on the chain. Look again at the
+# column "lost in the air" of the table in part 1.
 
 # %% [markdown]
 # ## 4. The rate control that runs away
@@ -221,7 +224,8 @@ lab.on_real_hosts("lab8.minstrel", auto.vary(rts=False), auto.vary(rts=True))
 # %% [markdown]
 # ## 5. Aggregation
 # A radio of 802.11n sends up to 64 packets as one frame (A-MPDU). The receiver's Block Ack names the packets that
-# arrived. The hidden pair and the chain again, at MCS 7 (65 Mbit/s), with aggregates of 1 and of up to 64 packets:
+# arrived. The next cells repeat the hidden pair and the chain at MCS 7 (65 Mbit/s), with aggregates of 1 and of up to
+# 64 packets:
 
 # %%
 N = {"phy": "802.11n", "mcs": 7, "radio": "standard"}
@@ -271,8 +275,9 @@ def pacers_and_aggregates():
 # away" is still right. Its unit is no longer the packet.
 
 # %% [markdown]
-# ## 6. Write one: a window that keeps the queue short
-# BBR's idea without its machinery: keep in flight what fits on the path, and a little more to notice when more fits.
+# ## 6. Write a congestion control: a window that keeps the queue short
+# You write a congestion control with the main idea of BBR: keep about the bandwidth-delay product in flight, and a
+# little more, so that the sender detects when the bandwidth-delay product grows.
 #
 #     window = 1.25 x delivery rate x least round trip + 1
 #
@@ -304,7 +309,7 @@ class DelayWindow(CongestionControl):
 lab.check("lab8.delay_window", DelayWindow)
 
 # %% [markdown]
-# Now compare your control with the others, on the chain behind the wire and on the mesh without one.
+# Now compare your congestion control with the others, on the chain behind the wire and on the mesh without a wire.
 
 # %%
 scenes = {
@@ -336,8 +341,8 @@ lab.table(("sender", *header[1:]), rows, "50 s, seed 1, no pacer.")
 
 # %% [markdown] tags=["after"]
 # * Behind a pacer that prevents losses, a loss-based TCP's round trip is its window times the pace.
-# * A queue problem has remedies that the papers did not have: FQ-CoDel, and senders that limit their delay. A problem
-#   of the air has not: over many hops neither gains much.
+# * A queue problem has remedies that the papers did not have: FQ-CoDel, and senders that limit their delay. Collisions
+#   have no such remedy: over many hops neither FQ-CoDel nor such senders gain much.
 # * RTS/CTS is a remedy for slow frames. Rate control makes frames slow when they collide.
 # * Aggregation changes the unit of pacing from the packet to the aggregate.
 

@@ -20,7 +20,7 @@ def missing_for_uml() -> Iterator[tuple[str, str]]:
     from pacelab.emulation.where.files import find_files
     from pacelab.emulation.where.memory import exec_folder
 
-    for what, check in (("kernel and root tree", find_files), ("memory to run from", exec_folder)):
+    for what, check in (("kernel and root file system", find_files), ("memory to run from", exec_folder)):
         try:
             check()
         except HostError as error:

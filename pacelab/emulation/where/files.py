@@ -1,8 +1,8 @@
-"""The files of a User-Mode Linux guest: kernel and root tree (`make uml-kernel`), and this pacelab, compiled for it.
+"""The files of a User-Mode Linux guest: kernel and root file system (`make uml-kernel`), and this pacelab, compiled for it.
 
     build/uml/guest.json     what is current: kernel, tree, their SHA-256 and versions
     build/uml/linux-KEY      the kernel, with its configuration beside it
-    build/uml/tree-KEY/      the root tree
+    build/uml/tree-KEY/      the root file system
     build/uml/code-KEY/      this pacelab, its engine and mediumd; made here when a run first needs it
 
 The folder is build/uml of the source tree, or the one that PACELAB_UML names.
@@ -38,7 +38,7 @@ _MEDIUMD = "medium/target/release/mediumd"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuestFiles:
-    """A kernel and the root tree for it."""
+    """A kernel and the root file system for it."""
 
     kernel: Path
     tree: Path
@@ -72,11 +72,11 @@ def find_files() -> GuestFiles:
         content = kernel.read_bytes()
     except (OSError, ValueError, KeyError):
         there = "" if FOLDER in os.environ or (place.parents[1] / "uml").is_dir() else _ELSEWHERE
-        raise HostError(f"--where uml: no kernel and root tree in {place}; {REMEDY}{there}") from None
+        raise HostError(f"--where uml: no kernel and root file system in {place}; {REMEDY}{there}") from None
     if hashlib.sha256(content).hexdigest() != found.kernel_sha256:
         raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names; remove {place}, then {REMEDY}")
     if not (tree / "usr/sbin/init").is_file():
-        raise HostError(f"--where uml: the root tree {tree} is not complete; remove the tree, then {REMEDY}")
+        raise HostError(f"--where uml: the root file system {tree} is not complete; remove it, then {REMEDY}")
     return found
 
 

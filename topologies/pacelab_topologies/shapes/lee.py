@@ -74,7 +74,12 @@ ASYMMETRIC = Kind(
     summary="a flow of four hops (or one) and a flow of two that share a node; 802.11a, RTS off, no retries",
     build=asymmetric,
     options=(
-        TopologyOption(name="variant", domain=Choice.of("long", "short"), default="long", help="four hops or one"),
+        TopologyOption(
+            name="variant",
+            domain=Choice.of("long", "short"),
+            default="long",
+            help="length of flow 0, four hops (long) or one (short)",
+        ),
     ),
     source=ASYMMETRIC_SOURCE,
 )

@@ -59,7 +59,7 @@ OPTIONS = (
         name="interference",
         domain=Choice.of(*SENSE_RANGES_M),
         default="hidden",
-        help="nodes two hops apart are hidden from each other (they sense 250 m far) or sensed (550 m)",
+        help="hidden (sense range 250 m) or sensed (550 m), for nodes two hops apart",
     ),
 )
 

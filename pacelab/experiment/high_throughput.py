@@ -73,10 +73,10 @@ def _check_mode(amendment: Amendment, values: Mapping[str, Any]) -> None:
     if values["band_ghz"] == "2.4" and values["width_mhz"] > 40:
         raise ConfigError(f"--channel-width must be 20 or 40 with --band 2.4, not {values['width_mhz']}")
     limits = {"ampdu_frames": amendment.ampdu_frames, "ampdu_bytes": amendment.ampdu_bytes[values["band_ghz"]]}
-    for field, most in limits.items():
-        if values[field] > most:
+    for field, limit in limits.items():
+        if values[field] > limit:
             raise ConfigError(
-                f"{BY_FIELD[field].flag} must be {Whole(1, most).allowed} with --phy {amendment.name}, "
+                f"{BY_FIELD[field].flag} must be {Whole(1, limit).allowed} with --phy {amendment.name}, "
                 f"not {values[field]}"
             )
 
@@ -97,7 +97,9 @@ def check_high_throughput(options: Options, given: Mapping[str, Any]) -> None:
         return
     asked = f"--phy {options.phy}"
     if options.backend != "sim":
-        raise ConfigError(f"{asked} needs --backend sim, not {options.backend}: mediumd sends no aggregates")
+        raise ConfigError(
+            f"{asked} needs --backend sim, not {options.backend}: this back end sets up radios of 802.11a, b, and g"
+        )
     if options.radio not in ("standard", "sinr"):
         raise ConfigError(f"{asked} needs --radio standard or sinr, not {options.radio}: ns-2 has no {options.phy}")
     if options.radio == "sinr" and options.streams > 1:
@@ -119,4 +121,4 @@ def check_high_throughput(options: Options, given: Mapping[str, Any]) -> None:
 
 
 def _is_wide(options: Options) -> bool:
-    return options.width_mhz > BY_FIELD["width_mhz"].default or options.streams > BY_FIELD["streams"].default
+    return bool(options.width_mhz > BY_FIELD["width_mhz"].default or options.streams > BY_FIELD["streams"].default)

@@ -65,7 +65,10 @@ def test_the_engine_gets_the_limits_of_an_aggregate() -> None:
     ("options", "refused"),
     [
         ({"radio": "ns2"}, "--phy 802.11n needs --radio standard or sinr, not ns2: ns-2 has no 802.11n"),
-        ({"backend": "tap"}, "--phy 802.11n needs --backend sim, not tap: mediumd sends no aggregates"),
+        (
+            {"backend": "tap"},
+            "--phy 802.11n needs --backend sim, not tap: this back end sets up radios of 802.11a, b, and g",
+        ),
         ({"mac_ack": "data"}, "--phy 802.11n needs --mac-ack basic, mandatory, or mandatory-ack"),
         ({"mcs": 32}, "--mcs must be a whole number from 0 to 31, not 32"),
         ({"ampdu_frames": 65}, "--ampdu must be a whole number from 1 to 64 with --phy 802.11n, not 65"),

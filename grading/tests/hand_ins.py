@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 import zipfile
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,12 @@ from pacelab_grading.assignments import find_assignment
 
 MODEL = find_assignment(2).model
 HEAD, REST = MODEL.split("class SlidingWindow")
+NEWER = {
+    (3, 11): ["type X[**P = []] = int\n"],
+    (3, 12): ["type X[**P = []] = int\n"],
+    (3, 13): ["try: pass\nexcept ValueError, TypeError: pass\n"],
+}.get(sys.version_info[:2], [])
+"""Syntax that the Python here does not have yet. None is known for Python 3.14 and later."""
 WINDOW, CHOICE = REST.split("def choose_window")
 WINDOW, CHOICE = f"class SlidingWindow{WINDOW}", f"def choose_window{CHOICE}"
 BOUND = "return payload_bytes * 8e9 / (min(hops, REUSE_HOPS) * exchange_ns)"
@@ -284,8 +291,9 @@ UNREADABLE = (
     HandIn(name="rtf", files={"window.py": b"{\\rtf1\\ansi x}"}, told=("is RTF: save it as plain text",)),
     HandIn(name="web-page", files={"window.html": b"<html>"}, told=("no Python file or notebook",)),
     HandIn(name="word", files={"window.docx": zipped({"word/document.xml": b"<w/>"})}, told=("no Python file",)),
-    script(
-        "newer-python", f"{MODEL}\nmatch = lambda: (yield)\ntype X[**P = []] = int\n", "fix this first (this machine"
+    *(
+        script("newer-python", f"{MODEL}\nmatch = lambda: (yield)\n{line}", "fix this first (this machine")
+        for line in NEWER
     ),
     cells("too-many-cells", *["x = 1"] * 1000, MODEL, told=("has 1,001 code cells; at most 1,000 are read",)),
     script("another-language", "x <- function(a) { a }\n", "fix this first"),

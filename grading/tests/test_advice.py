@@ -16,6 +16,7 @@ import pytest
 from pacelab import Drop, Forward
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.handout import NO_WALLS
+from pacelab_grading.inside import wire
 from pacelab_grading.inside.worker import MOST_YIELDED, Worker, describe, drain, json_value, make_random_reproducible
 from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.receive.submission import Submission
@@ -107,6 +108,15 @@ def test_advice_for_a_number_of_another_type() -> None:
     text = "a Fraction was returned where a plain value was asked for"
     error = {"type": "TypeError", "kinds": "TypeError", "text": text, "where": ""}
     assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
+
+
+def test_advice_for_an_answer_that_is_too_large(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def interval(): return 'x' * 10**6\n")
+    worker = Worker(str(tmp_path / "mine.py"), answers=-1, requests=-1)
+    assert worker.reply(["", "load"])[1] == "ok"
+    frame = worker.frame(["", "call", None, "interval", [], {}])
+    error = wire.decode(frame[wire.HEADER_BYTES :])[2]
+    assert str(Raised(error, "f()")).endswith("this is far more than a check asks for: return the answer only")
 
 
 def test_numbers_that_differ_are_shown_with_enough_digits() -> None:

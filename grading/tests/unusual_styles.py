@@ -420,7 +420,8 @@ STYLES["lab 2: a table of terms, a chained comparison"] = (
     """
 import math
 
-MS = {"difs": 0.05, "backoff": 0.31, "sifs": 3 * 0.01, "preambles": 4 * 0.192, "control": 8 * (20 + 14 + 14) / 1000}
+MS = {"difs": 0.05, "backoff": 0.31, "sifs": 2 * 0.01, "difs after CTS": 0.05}
+CONTROL_BYTES = 4 * 24 + 20 + 14 + 14
 
 
 def busy_at_once(hops, every):
@@ -437,8 +438,8 @@ def best_window(goodput_kbps):
 
 
 def interval_ms(hops, rate_mbps, payload_bytes):
-    one_way = lambda size: sum(MS.values()) + size * 8e-3 / rate_mbps
-    return 5 * (one_way(payload_bytes + 68) + one_way(68))
+    one_way = lambda size: sum(MS.values()) + (CONTROL_BYTES + size) * 8e-3 / rate_mbps
+    return 5 * (one_way(payload_bytes + 48) + one_way(88))
 """,
 )
 

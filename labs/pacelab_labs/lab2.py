@@ -24,7 +24,8 @@ def _chain(hops: int, rate_mbps: float, payload_bytes: int) -> Experiment:
         topology_options={"hops": hops, "wired": False},
         rate_bps=int(rate_mbps * 1e6),
         payload_bytes=payload_bytes,
-        min_rto_s=1.0,
+        radio="ns2-2001",
+        tcp_defaults="ns2-2001",
         window_pkts=32,
         duration_s=40,
     )

@@ -243,19 +243,20 @@ def test_check_of_an_exercise_not_yet_written() -> None:
 
 def test_a_check_that_is_stopped_stops_the_student_s_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop must not continue during later cells, and no traceback of our code may be shown."""
-    ended, waited = threading.Event(), threading.Thread.join
+    began, ended, waited = threading.Event(), threading.Event(), threading.Thread.join
     presses = iter([KeyboardInterrupt])
 
     def endless() -> None:
         try:
+            began.set()
             while True:
                 pass
         finally:
             ended.set()
 
     def join(thread: threading.Thread, limit_s: float | None = None) -> None:
-        waited(thread, 0.05)
         for press in presses:
+            assert began.wait(60)
             raise press
         waited(thread, limit_s)
 

@@ -54,8 +54,8 @@ def reusing(more_m: float) -> Answer:
 
 def scheduled(packets: float) -> Answer:
     def interval_ms(hops: int, rate_mbps: float, payload_bytes: int) -> float:
-        control_ms = 0.39 + 4 * 0.192 + 8 * 48 / 1000
-        return packets * (2 * control_ms + 8 * (payload_bytes + 136) / (rate_mbps * 1000))
+        wait_ms, control_bytes = 0.43, 44 + 38 + 38
+        return packets * (2 * wait_ms + 8 * (payload_bytes + 72 + 112 + 2 * control_bytes) / (rate_mbps * 1000))
 
     return interval_ms
 

@@ -126,7 +126,7 @@ MASTERS = Path(__file__).parents[1] / "pacelab_labs" / "masters"
 PLACES, SAMPLE = 200, 4
 ALL = pytest.mark.parametrize("most", [SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])
 NEWRENO = "newreno"
-FU: dict[str, Any] = {"topology": "chain", "rate_bps": 2_000_000, "min_rto_s": 1.0}
+FU: dict[str, Any] = {"topology": "chain", "rate_bps": 2_000_000, "radio": "ns2-2001", "tcp_defaults": "ns2-2001"}
 ACKS = {"an ACK each": {}, "one for two": {"ack": "delayed"}, "suppressed": {"scheme": "ack-suppression"}}
 WINDOWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32)
 WIRE_S = 0.24
@@ -214,10 +214,11 @@ UDP: dict[str, Any] = {"rate_bps": 2_000_000, "duration_s": 10}
 @ALL
 def test_lab2_a_window_of_a_fourth_of_the_hops_is_enough(most: int) -> None:
     def breaks(place: Place) -> bool:
-        return bool(place["routing"] == "aodv" and place["hops"] >= 6 and place["queue"] >= 10)
+        long = place["hops"] >= 6 and place["queue"] >= 10 and place["payload"] == 1460
+        return bool(long and place["routing"] != "static")
 
     for place in places("lab2", most, also=breaks):
-        if place["routing"] == "aodv" and not breaks(place):
+        if not breaks(place) and (place["routing"] != "static" or place["queue"] < 10):
             continue
         tried = Experiment(
             **FU,
@@ -232,7 +233,7 @@ def test_lab2_a_window_of_a_fourth_of_the_hops_is_enough(most: int) -> None:
         if place["routing"] == "static":
             enough = min(window for window in WINDOWS if window >= place["hops"] / 4 + 1)
             assert goodput[enough] > 0.9 * best, f"{place}: h/4 + 1 is enough; {goodput}"
-            assert place["queue"] < 10 or lost < 0.2, f"{place}: static routes lose less than a fifth; {goodput}"
+            assert lost < 0.25, f"{place}: static routes lose less than a quarter; {goodput}"
         else:
             assert lost > 0.1, f"{place}: with AODV a large window loses more than a tenth; {goodput}"
 
@@ -246,15 +247,15 @@ def test_lab3_prevented_drops_are_worth_little_over_static_routes(most: int) -> 
         return found.goodput_bps, contention(found)
 
     for place in places("lab3", most):
-        if place["routing"] == "aodv" or place["scheme"] == NEWRENO:
+        if place["routing"] != "static" or place["scheme"] == NEWRENO:
             continue
         (plain_bps, lost), (other_bps, left) = (
             ran(place["hops"], place["window"], scheme) for scheme in (NEWRENO, place["scheme"])
         )
         gain = other_bps / plain_bps - 1
         assert gain < 0.15, f"{place}: no scheme gains more than 15 %; got {gain:.3f}"
-        assert place["scheme"] != "lred" or gain < 0.01, f"{place}: dropping gains nothing; got {gain:.3f}"
-        if lost >= 10:
+        assert place["scheme"] != "lred" or gain < 0.02, f"{place}: dropping gains less than 2 %; got {gain:.3f}"
+        if lost >= 10 and place["hops"] >= 5:
             assert left < lost, f"{place}: fewer packets are lost to contention"
 
 

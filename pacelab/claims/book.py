@@ -15,6 +15,7 @@ from pacelab.claims.load import Paper, load_paper, select_claims
 from pacelab.claims.model import Claim
 from pacelab.claims.outcome import (
     MET,
+    RULES_BEFORE,
     STATED,
     WAS,
     Outcome,
@@ -114,6 +115,8 @@ class Chapter:
 
     paper: Paper
     entries: tuple[Entry, ...]
+    before: Standing | None
+    """By the rules before; None if all claims are newer."""
     stated: Standing
     was: Standing
 
@@ -140,8 +143,8 @@ def write_book(name: str) -> Book:
             f"{one.id}.svg": render_svg(pictures[one.id], captioned=False) for one in mine if one.id in pictures
         }
         entries = tuple(_entry(claim, outcomes[claim.id], pictures.get(claim.id)) for claim in mine)
-        stated, was = stands[paper, STATED], stands[paper, WAS]
-        chapters.append(Chapter(paper=load_paper(paper), entries=entries, stated=stated, was=was))
+        before, stated, was = stands.get((paper, RULES_BEFORE)), stands[paper, STATED], stands[paper, WAS]
+        chapters.append(Chapter(paper=load_paper(paper), entries=entries, before=before, stated=stated, was=was))
     return Book(chapters=tuple(chapters), drawings=drawings)
 
 

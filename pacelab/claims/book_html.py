@@ -49,7 +49,8 @@ def _overview(book: Book) -> str:
     rows = []
     for chapter in book.chapters:
         name = f'<a href="#{chapter.paper.id}">{escape(chapter.paper.authors)}</a>'
-        rows += [_standing_row(name, chapter.stated, names), _standing_row("", chapter.was, names)]
+        several = [one for one in (chapter.before, chapter.stated, chapter.was) if one is not None]
+        rows += [_standing_row("" if row else name, one, names) for row, one in enumerate(several)]
     head = "".join(f'<th scope="col" class="n">{MARKS[name]} {name}</th>' for name in names)
     return _table("Claims by verdict", f'<th scope="col">paper</th><th scope="col">set-up</th>{head}', rows)
 

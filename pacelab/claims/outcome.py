@@ -385,7 +385,7 @@ def _digits(value: float | None) -> float | None:
 
 # Standings: how many of a paper's claims got which verdict, and what docs/verdicts.md changed.
 
-STATED, WAS = "as stated", "as it was"
+RULES_BEFORE, STATED, WAS = "before", "as stated", "as it was"
 COLUMNS = tuple(verdict.value for verdict in Verdict if verdict not in (Verdict.OWN, Verdict.NOT_RUN))
 """Verdicts that count. The others are reported beside them."""
 BEFORE = "before.json"
@@ -393,7 +393,7 @@ BEFORE = "before.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The verdicts on a paper's claims in one of the two set-ups."""
+    """The verdicts on a paper's claims: by the rules before, or in one of the two set-ups."""
 
     paper: str
     setup: str
@@ -402,12 +402,15 @@ class Standing:
 
 
 def standings(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> list[Standing]:
-    """Two standings per paper, in the order of the claims. A claim without a second set-up does not count
-    in that one.
+    """The standings of each paper, in the order of the claims: by the rules before if a claim is as old as they are,
+    as stated, and as it was. A claim without a second set-up does not count in that one.
     """
     found = []
     for paper in dict.fromkeys(claim.paper for claim in claims):
         mine = [outcomes[claim.id] for claim in claims if claim.paper == paper]
+        before = [{"verdict": old} for claim in claims if claim.paper == paper and (old := verdict_before(claim))]
+        if before:
+            found += [Standing(paper=paper, setup=RULES_BEFORE, counts=_counts(before))]
         second = [outcome["as_it_was"] for outcome in mine if outcome["as_it_was"] is not None]
         found += [Standing(paper=paper, setup=STATED, counts=_counts(mine))]
         found += [Standing(paper=paper, setup=WAS, counts=_counts(second))]
@@ -415,7 +418,7 @@ def standings(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> list[
 
 
 def total_of(several: Sequence[Standing], setup: str) -> Standing:
-    """The sum over all papers in one set-up."""
+    """The sum over all papers of one kind of standing."""
     mine = [one for one in several if one.setup == setup]
     counts = {verdict.value: sum(one.counts[verdict.value] for one in mine) for verdict in Verdict}
     return Standing(paper="all", setup=setup, counts=counts)

@@ -10,6 +10,7 @@ from pacelab.claims.model import Check, Claim, SetUp
 from pacelab.claims.outcome import (
     COLUMNS,
     MET,
+    RULES_BEFORE,
     STATED,
     WAS,
     Outcome,
@@ -32,26 +33,28 @@ if TYPE_CHECKING:
 
 
 def standing_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Table:
-    """How many claims of each paper have which verdict, as stated and as it was; narrower than 80 columns."""
+    """How many claims of each paper have which verdict, before, as stated and as it was; narrower than 80 columns."""
     table = _table("paper", "", *(_broken(name) for name in COLUMNS), "not\nrun", "own", "of")
+    shown_paper = ""
     for one in _with_totals(standings(claims, outcomes)):
         counts = [one.counts[name] for name in (*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value)]
         shown = [str(count) if count else "." for count in counts]
-        table.add_row(one.paper if one.setup == STATED else "", one.setup, *shown, str(sum(counts)))
+        table.add_row("" if one.paper == shown_paper else one.paper, one.setup, *shown, str(sum(counts)))
+        shown_paper = one.paper
         if one.setup == WAS:
             table.add_section()
     return table
 
 
 def claims_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Table:
-    """One line per claim."""
-    table = _table("claim", "where", STATED, WAS, "title")
+    """One line per claim, with the verdict by the rules before and both verdicts now."""
+    table = _table("claim", "where", RULES_BEFORE, STATED, WAS, "title")
     for claim in claims:
         waits = f" (needs {', '.join(claim.needs)})" if claim.needs else ""
         outcome = outcomes[claim.id]
         was = "" if outcome["as_it_was"] is None else outcome["as_it_was"]["verdict"]
         place = claim.where or f"Sec. {claim.section}"
-        table.add_row(claim.id, place, outcome["verdict"], was, claim.title + waits)
+        table.add_row(claim.id, place, verdict_before(claim), outcome["verdict"], was, claim.title + waits)
     return table
 
 
@@ -300,8 +303,8 @@ def _verdict(claim: Claim, outcome: Outcome) -> str:
 
 
 def _with_totals(several: Sequence[Standing]) -> list[Standing]:
-    papers = len({one.paper for one in several})
-    return [*several, *([total_of(several, setup) for setup in (STATED, WAS)] if papers > 1 else [])]
+    papers, kinds = ({one.paper for one in several}, dict.fromkeys(one.setup for one in several))
+    return [*several, *([total_of(several, kind) for kind in kinds] if len(papers) > 1 else [])]
 
 
 def _broken(name: str) -> str:

@@ -105,6 +105,9 @@ class Experiment(Options):
         Files are named without their folder, with the SHA-256 of their content.
         """
         options = {option.name: option.default for option in self.kind.options} | dict(self.topology_options)
+        for option in self.kind.options:
+            if option.omit_default and options[option.name] == option.default:
+                del options[option.name]
         settings: dict[str, Json] = {
             "topology": self.kind.name,
             "topology_options": options,

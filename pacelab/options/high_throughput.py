@@ -108,7 +108,7 @@ AMENDMENTS: Mapping[str, Amendment] = MappingProxyType(
 )
 """Name of the PHY -> its amendment.
 
-These are the PHYs whose frames are aggregated and whose data rate follows from --mcs, --channel-width, --streams, and --gi.
+Their frames are aggregated, and their data rate follows from --mcs, --channel-width, --streams, and --gi.
 """
 
 

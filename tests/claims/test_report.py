@@ -135,6 +135,22 @@ def test_the_first_table_counts_verdicts_in_both_set_ups(claim_text: str) -> Non
     assert standing_lines(standings(claims, outcomes))[2] == "| fu | as stated | 2 | 0 | 1 | 1 | 0 | 0 | 0 | 0 |"
 
 
+def test_the_first_table_has_the_verdicts_by_the_rules_before(claim_text: str) -> None:
+    """docs/verdicts.md, What changed: two of the 98 claims were reproduced then."""
+    claims = list(all_claims().values())
+    (old,) = [one for one in standings(claims, all_outcomes(claims)) if (one.paper, one.setup) == ("fu", "before")]
+    assert sum(old.counts.values()) == 29
+    assert {verdict for verdict, count in old.counts.items() if count} <= {
+        "reproduced",
+        "direction only",
+        "not reproduced",
+    }
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(standing_table(claims, all_outcomes(claims)))
+    total = next(line for line in console.export_text().splitlines() if line.startswith(" all"))
+    assert total.split() == ["all", "before", "2", ".", *total.split()[4:6], ".", ".", ".", ".", "98"]
+
+
 # Figures: every shape draws from a run, the same bytes each time.
 
 

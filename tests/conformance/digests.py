@@ -48,6 +48,11 @@ VARIED: tuple[dict[str, Any], ...] = (
     {"radio": "standard"},
     {"radio": "sinr"},
     {"phy": "802.11g"},
+    # Slow MCSs, since a capture has each packet of an aggregate as a frame.
+    {"phy": "802.11n", "mcs": 9, "width_mhz": 40, "band_ghz": "2.4"},
+    {"phy": "802.11ac", "mcs": 0, "width_mhz": 80, "streams": 2, "gi": "short"},
+    {"phy": "802.11ax", "mcs": 0, "width_mhz": 80, "ampdu_frames": 256, "queue_pkts": 300},
+    {"phy": "802.11ax", "mcs": 2, "gi": "3.2", "radio": "sinr"},
     {"rts": False},
     {"cc": "cubic", "ack": "dynamic"},
     {"cc": "few", "few_alpha": 0.05},

@@ -1,9 +1,10 @@
 """802.11n with aggregates against ns-3 (tests/data/ns3-80211n.csv): the median row within 3 %, each within 10 %.
 
-The exceptions are the hidden pairs with aggregates, where ns-3's programs contradict each other. In the first one the
-stations set up their Block Ack agreements under full load: a station whose request is lost sends packets alone and
-disturbs the other one. In the second one the agreements are in place before the load, as they always are here. With RTS
-our goodput is that of the second program. Without RTS it lies between the two.
+The exceptions are the six hidden pairs with aggregates of the first program. Its goodput does not depend on the limit
+of an aggregate: with at most 8 or 64 packets it is the same. So something else limited its aggregates. Every one of
+these rows lies between our goodputs with at most 2 and 5 packets. A difference between the programs is when Block Ack
+agreements are set up: under full load in the first one, before the load in the second one, and from the start here.
+The second program has 50 and 55 to 58 Mbit/s for 8 and 28 packets, and so have we, with RTS and without.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def config(row: dict[str, str]) -> dict[str, Any]:
         hops = int(row["hops"])
         places = air_case.line(*(200.0 * i for i in range(hops + 1)))
         flows = [air_case.tcp(0, hops, LONE_WINDOW_PKTS) | {"cc": row["cc"]}]
+        if row["cc"] == "bbr":
+            flows[0]["sack"] = True  # BBR has no other loss recovery
     made = air_case.config(
         positions_m=places,
         flows=flows,
@@ -89,9 +92,8 @@ CASES = [
 
 
 def is_contradicted(row: dict[str, str]) -> bool:
-    """Rows of hidden pairs with aggregates for which ns-3's two programs differ."""
-    agreed = row["program"] == "second" and row["rts"] == "on"
-    return row["scene"] == "hidden" and int(row["ampdu"]) > 1 and not agreed
+    """Rows of hidden pairs with aggregates that ns-3's second program contradicts."""
+    return row["scene"] == "hidden" and int(row["ampdu"]) > 1 and row["program"] == "first"
 
 
 COMPARED = [case for row, case in zip(ROWS, CASES, strict=True) if not is_contradicted(row)]
@@ -103,7 +105,7 @@ def errors(measure: Any) -> dict[str, float]:
 
 
 def test_the_rows_are_there() -> None:
-    assert (len(ROWS), len(COMPARED)) == (33, 25)
+    assert (len(ROWS), len(COMPARED)) == (35, 29)
 
 
 def test_the_median_row_is_within_3_percent(measure: Any) -> None:
@@ -126,6 +128,33 @@ def test_without_rts_long_aggregates_of_a_hidden_pair_are_between_ns3s_programs(
         for program in ("first", "second")
     )
     assert low.expected_kbps < got[low.name].mean_kbps < high.expected_kbps
+
+
+CONTRADICTED = [row for row in ROWS if is_contradicted(row)]
+SHORT = {
+    (rts, limit): air_case.Case(
+        name=f"hidden pair, at most {limit} packets, RTS {rts}",
+        config=config(CONTRADICTED[0] | {"err": "thr", "rts": rts, "ampdu": str(limit), "sim_s": "6"}),
+        seeds=SEEDS,
+        expected_kbps=0.0,
+    )
+    for rts in ("on", "off")
+    for limit in (2, 5)
+}
+
+
+def test_the_contradicted_rows_do_not_depend_on_the_limit_of_an_aggregate() -> None:
+    for err in ("thr", "stock"):
+        rows = [row for row in CONTRADICTED if (row["err"], row["rts"]) == (err, "on")]
+        eight, most = (float(row["goodput_kbps"]) for row in sorted(rows, key=lambda row: int(row["ampdu"])))
+        assert most == pytest.approx(eight, rel=0.01)
+
+
+@pytest.mark.parametrize("row", CONTRADICTED, ids=name_of)
+def test_the_contradicted_rows_are_those_of_2_to_5_packets(row: dict[str, str], measure: Any) -> None:
+    got = measure(list(SHORT.values()))
+    low, high = (got[SHORT[row["rts"], limit].name].mean_kbps for limit in (2, 5))
+    assert low < float(row["goodput_kbps"]) < high
 
 
 def test_a_lone_sender_has_the_goodput_of_the_closed_form(measure: Any) -> None:

@@ -216,6 +216,8 @@ def test_an_experiment_stays_as_it_is(name: str) -> None:
 
 def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:
     indoor = Experiment(topology="indoor")
+    assert "sense" not in indoor.config()["topology_options"], "runs from before the option keep their bytes"
+    assert indoor.vary(topology_options={"sense": 950.0}).config()["topology_options"]["sense"] == 950.0
     assert (indoor.phy, indoor.rate_bps, indoor.rts, indoor.retry_short) == ("802.11a", 24_000_000, False, 1)
     given = Experiment(topology="indoor", rate_bps=54_000_000, rts=True)
     assert (given.phy, given.rate_bps, given.rts, given.retry_short) == ("802.11a", 54_000_000, True, 1)

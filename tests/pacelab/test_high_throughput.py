@@ -88,12 +88,13 @@ def test_invalid_802_11n_settings_are_refused_with_the_valid_values(options: dic
     [
         (
             {"phy": "802.11ac", "mcs": 9},
-            "--mcs must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8 with --phy 802.11ac, --channel-width 20, and --streams 1, not 9: "
-            "the standard has no such MCS",
+            "--mcs must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8 with --phy 802.11ac, --channel-width 20, and --streams 1, "
+            "not 9: the standard has no such MCS",
         ),
         (
             {"phy": "802.11ac", "mcs": 6, "width_mhz": 80, "streams": 3},
-            "--mcs must be one of 0, 1, 2, 3, 4, 5, 7, 8, 9 with --phy 802.11ac, --channel-width 80, and --streams 3, not 6",
+            "--mcs must be one of 0, 1, 2, 3, 4, 5, 7, 8, 9 with --phy 802.11ac, --channel-width 80, and --streams 3, "
+            "not 6",
         ),
         ({"phy": "802.11ac", "mcs": 10}, "not 10"),
         ({"phy": "802.11ax", "mcs": 12}, "not 12"),

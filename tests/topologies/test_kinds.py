@@ -309,6 +309,8 @@ def test_indoor_ends_at_the_theses_nodes(hops: int, last: str) -> None:
     indoor = load_topology("indoor", hops=hops, flows=5)
     assert [named(indoor, flow)[-1] for flow in indoor.flows] == [last] * 5
     assert {indoor.wireless_hops(flow) for flow in indoor.flows} == {hops}
+    assert (indoor.decode_m, indoor.sense_m) == (250, 550)
+    assert load_topology("indoor", hops=hops, sense=950).sense_m == 950
 
 
 def test_full_mesh_says_that_it_is_a_stand_in() -> None:

@@ -32,6 +32,15 @@ def sh(command: str) -> str:
     return done.stdout
 
 
+def set_country() -> None:
+    """Load the database of countries, if the guest has one, and set the country that Mininet-WiFi sets."""
+    if not Path("/code/regulatory.db").exists():
+        return
+    Path("/sys/module/firmware_class/parameters/path").write_text("/code")
+    sh("iw reg reload; iw reg set US")
+    time.sleep(1)
+
+
 def inside(station: int, command: str) -> str:
     return sh(f"ip netns exec h{station} {command}")
 
@@ -74,7 +83,7 @@ def join(scene: dict[str, Any], ssid: str, hostapd: list[str]) -> subprocess.Pop
             time.sleep(SETTLING_S)
             inside(1, "ip addr replace 10.0.0.2/24 dev wlan0")
         else:
-            inside(0, f"iw dev wlan0 connect {ssid}")
+            inside(0, f"iw dev wlan0 connect -w {ssid}")
         if scene.get("rate"):
             inside(station, f"iw dev wlan0 set bitrates {scene['rate']}")
     time.sleep(SETTLING_S)
@@ -126,6 +135,7 @@ def rate_table() -> str:
 
 def main(folder: str) -> dict[str, object]:
     settings = json.loads((Path(folder) / "settings.json").read_text())
+    set_country()
     start_stations()
     Path("/tmp/net.cfg").write_text(CONFIG)
     medium = None
@@ -140,10 +150,10 @@ def main(folder: str) -> dict[str, object]:
         access_point = join(scene, f"lab{number}", settings.get("hostapd", []))
         result = transfer(scene)
         if "error" in result and access_point is not None:
-            result["hostapd"] = Path("/tmp/ap.log").read_text()[-1000:]
+            result["hostapd"] = Path("/tmp/ap.log").read_text()[-1000:] + sh("dmesg | tail -20")
         scenes.append({**result, "rates": rate_table()})
         leave(scene, access_point)
-    found: dict[str, object] = {"scenes": scenes}
+    found: dict[str, object] = {"scenes": scenes, "country": sh("iw reg get").splitlines()[:2]}
     if medium is not None:
         used = os.sysconf("SC_CLK_TCK")
         times = Path(f"/proc/{medium.pid}/stat").read_text().rsplit(")", 1)[1].split()

@@ -89,6 +89,7 @@ def test_a_capture_has_the_mcs_and_the_aggregates_of_frames_and_their_block_acks
             mcs.add(header[24])
         if present & HAS_AMPDU_STATUS:
             references.add(header[28:32])
-    assert 15 in mcs
+    assert mcs <= set(range(16))
+    assert max(mcs) > 7  # two streams
     assert len(references) > 20
     assert block_acks > 20

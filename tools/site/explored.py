@@ -2,6 +2,7 @@
 
 `install` draws such a figure at every setting of its controls. The page then holds all drawings, compressed, and
 theme/assets/explore.js shows the one of the chosen setting. A figure with too many settings stays without controls.
+Cells on real hosts show their recordings, so that a page does not depend on the machine that makes it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import json
 import math
 import sys
 from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 
-from pacelab_labs import interactive
+from pacelab.doctor import Feature
+from pacelab_labs import interactive, recorded
 
 MOST_SETTINGS = 400
 """The figures of labs 0 to 2 have at most this many. Drawing them all takes some seconds for each figure."""
@@ -32,6 +36,17 @@ def install() -> None:
             interactive.show(element(exploration))
 
     interactive.Exploration._ipython_display_ = show  # type: ignore[method-assign]
+    back_ends = without_real_hosts(recorded.found_back_ends())
+    recorded.found_back_ends = lambda: back_ends
+    recorded._why_no_back_end = lambda found: (
+        "A page has no real hosts; a computer with Linux has, or a virtual machine"
+    )
+
+
+def without_real_hosts(found: Mapping[str, Feature]) -> dict[str, Feature]:
+    """The back ends of a page: the simulator, and how to get the others."""
+    elsewhere = {"present": False, "detail": "", "remedy": "use Linux, WSL2, or a virtual machine"}
+    return {name: feature if name == "sim" else replace(feature, **elsewhere) for name, feature in found.items()}
 
 
 def settings(exploration: interactive.Exploration) -> int:

@@ -27,6 +27,8 @@ class TopologyOption:
     help: str
     own: bool = False
     """The option belongs to a user's topology."""
+    omit_default: bool = False
+    """run.json leaves the option out at its default, so that results from before the option keep their bytes."""
 
     @property
     def shown_default(self) -> str:

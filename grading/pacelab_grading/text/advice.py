@@ -33,6 +33,7 @@ ADVICE = (
     (r"NameError: name '(quit|exit)'", f"only Python's prompt has it: {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: remove the line, or hand in the notebook"),
     (r"ValueError: Out of range float values", "a number that is not finite (nan, inf) was returned"),
+    (r"MalformedError: a message of \d+ bytes", "this is far more than a check asks for: return the answer only"),
     (r"TypeError: a coroutine was returned where", "nothing awaits it: write `def` instead of `async def`"),
     (
         r"TypeError: a generator was returned where",

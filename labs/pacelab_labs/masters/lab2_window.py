@@ -10,20 +10,23 @@
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.
 #
-# The lab follows [Fu et al. 2005] and uses their setting: a chain without a wired part, 2 Mbit/s, and a minimum
-# retransmission timeout of 1 s.
+# The lab follows [Fu et al. 2005] and uses their setting: a chain without a wired part, 2 Mbit/s, and the air of the
+# authors' simulator, ns-2 of 2001. This ns-2 had other frame formats and other waiting times than later versions, and
+# its TCP had a minimum retransmission timeout of 1 s.
 
 # %%
 from statistics import fmean, stdev
 
 from pacelab import Experiment, Pacer, lab, run, run_pacer
 
-FU = {"topology": "chain", "rate_bps": 2_000_000, "min_rto_s": 1.0}
+AIR_OF_2001 = {"radio": "ns2-2001", "tcp_defaults": "ns2-2001", "rate_bps": 2_000_000}
 WINDOWS = [1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32]
 
 
 def chain(hops, **more):
-    return Experiment(**FU, topology_options={"hops": hops, "wired": False}, **more)
+    return Experiment(
+        topology="chain", **AIR_OF_2001, topology_options={"hops": hops, "wired": False}, **more
+    )
 
 
 lab.back_ends()
@@ -113,9 +116,9 @@ def seven_hops():
 # channel. So the paper's rule is **W\* = h/4**, where h is the number of hops. The paper's simulations find one or
 # two packets more on short chains, because packets do not spread evenly over the nodes.
 #
-# The dotted line is h/4. For each packet size, the goodput is highest at a window of three packets. At a window of 32
-# packets, the goodput is 5 to 7 % below that maximum. The paper reports nearly the same: W\* is around 3 at 576, 1000
-# and 1460 bytes, and the loss is about 4 %.
+# The dotted line is h/4. For each packet size, the goodput is highest at a window of three or four packets. At a window
+# of 32 packets, the goodput is 4 to 7 % below that maximum. The paper reports nearly the same: W\* is around 3 at 576,
+# 1000 and 1460 bytes, and the loss is about 4 %.
 
 # %% [markdown]
 # ### W\* against the length of the chain (figure 2c)
@@ -148,11 +151,11 @@ lines = {
 lab.curves(lengths, lines, xlabel="hops", ylabel="window (packets)")
 
 # %% [markdown]
-# W\* grows with the length of the chain. From 7 to 16 hops, W\* is one to two and a half packets above h/4 (in the
-# paper, one or two), and the seeds differ by one packet at most. At 20 and 24 hops, the mean of W\* is about four
-# packets above h/4, but the seeds differ by five packets or more: the curve is so flat that chance decides which window
-# is within 1 % of the best. Do not trust a single seed there. At 4 hops a window of one packet is best in our runs; the
-# paper does not show this. `pacelab claims` uses longer runs; its verdict for 24 and 48 hops is "not reproduced".
+# W\* grows with the length of the chain. From 7 to 16 hops, the mean of W\* is one and a half to three packets above
+# h/4 (in the paper, one or two), and the seeds differ by one to three packets. At 20 hops the seeds differ by seven
+# packets: the curve is so flat that chance decides which window is within 1 % of the best. Do not trust a single seed
+# there. At 4 hops a window of one packet is best in our runs; the paper does not show this. `pacelab claims` uses
+# longer runs; its verdict for this figure is "not reproduced".
 #
 # ## Explore
 
@@ -171,21 +174,20 @@ lab.explore(
     hops=lab.slide("hops", 1, 16, start=7),
     payload=lab.choice("payload (bytes)", [576, 1000, 1460], start=1460),
     queue=lab.choice("interface queue (packets)", [2, 5, 10, 50], start=50),
-    routing=lab.choice("routing", ["static", "aodv"]),
+    routing=lab.choice("routing", ["static", "aodv-2001", "aodv"]),
 )
 
 # %% [markdown] tags=["after"]
-# Set *routing* to `aodv` and *hops* to 7. With static routes, a large window costs a few per cent of the goodput. With
-# AODV, a large window costs about half of the goodput (mean of ten seeds of a minute each). The figure shows one seed
-# of 15 s, so it varies much more: depending on payload and queue, the loss lies between next to nothing and nine
-# tenths. When the link layer gives up a packet, AODV assumes that the link is broken. AODV then searches for a new
-# route and finds the old route again. Many losses that papers report for large windows are due to this behaviour of
-# AODV.
+# Set *hops* to 7 and *routing* to `aodv-2001`, which is the AODV of the authors' simulator. With static routes, a
+# window of 32 packets costs 4 % of the best goodput. With this AODV, it costs 23 %, and with `aodv`, the AODV of a
+# later ns-2, it costs 38 % (means of ten seeds of a minute each). The figure shows one seed of 15 s, so it varies much
+# more. When the link layer gives up a packet, AODV assumes that the link is broken. AODV then searches for a new route
+# and finds the old route again. Many losses that papers report for large windows are due to this behaviour of AODV.
 #
-# Three statements hold at all settings of the sliders. With static routes, take the smallest window in the figure that
-# is at least h/4 + 1: its goodput is at least nine tenths of the best goodput. With static routes and a queue of 10
-# packets or more, a window of 32 loses less than a fifth of the best goodput. With AODV, 6 hops or more and a queue of
-# 10 packets or more, a window of 32 loses more than a tenth of the best goodput.
+# Three statements hold at all settings with a queue of 10 packets or more. With static routes, take the smallest window
+# in the figure that is at least h/4 + 1: its goodput is at least nine tenths of the best goodput. With static routes, a
+# window of 32 loses less than a quarter of the best goodput. With either AODV, 6 hops or more and 1460 bytes, a window
+# of 32 loses more than a tenth of the best goodput.
 
 # %% [markdown]
 # ## What window does TCP choose?
@@ -203,7 +205,8 @@ lab.table(
 )
 
 # %% [markdown]
-# TCP does not stay at W\*, because no signal tells TCP to stop. Beyond W\*, goodput hardly falls, and losses are rare.
+# At a limit of 32 our mean window is 9.1 packets. TCP does not stay at W\*, because no signal tells TCP to stop. Beyond
+# W\*, goodput hardly falls, and losses are rare.
 #
 # ## Loss without overflow
 # In the Internet a packet is lost at a full queue. Where does a chain lose packets? Predict the answer.
@@ -227,8 +230,8 @@ def lost_at_a_full_queue():
 
 # %% [markdown] tags=["after"]
 # All drops are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of
-# another sender and could not answer. The paper reports the same kind of loss: 165 drops in 300 s, all by contention
-# and none by overflow.
+# another sender and could not answer. The paper reports nearly the same: 165 drops in 300 s, all by contention and none
+# by overflow.
 
 # %% [markdown]
 # ### From failed RTSs to lost packets
@@ -250,11 +253,12 @@ lab.table(
 )
 
 # %% [markdown]
-# The model is right as long as hardly any packets are lost. At large windows its result is several times too low. The
-# model uses the *mean* failure probability as if every attempt were independent. But if a receiver cannot answer, a
-# long data frame two hops away is blocking the receiver, and the next attempt fails for the same reason. Also, RTSs
-# fail more often at some nodes than at others. The paper's model (its equations 1 to 4) has the same weakness;
-# `pacelab claims` shows how large the error is.
+# The model has the right order of magnitude, but not the right growth. Over five seeds, its result is one and a half
+# times the measured share at a window of 4, and half of the measured share at a window of 32. The model uses the *mean*
+# failure probability as if every attempt were independent. But if a receiver cannot answer, a long data frame two hops
+# away is blocking the receiver, and the next attempt fails for the same reason. Also, RTSs fail more often at some
+# nodes than at others. The paper's model (its equations 1 to 4) has the same weakness; `pacelab claims` shows how large
+# the error is.
 #
 # ### The paper's figure 10a, from our data
 # Overflow matters only with very small queues.
@@ -272,17 +276,16 @@ causes = {"queue full": overflow, "contention": contention}
 lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets lost in 300 s")
 
 # %% [markdown]
-# In the paper the two curves cross at about 10 packets; here they cross between 5 and 6, because our flow loses more
-# packets to contention. The curves have the same shape as in the paper.
+# In the paper the two curves cross at about 10 packets; here they cross between 6 and 8. The curves have the same shape
+# as in the paper.
 #
 # ## A schedule that no window beats
 # A window says how many packets are in flight, not where they are. A schedule does better: the first node sends one
 # packet each `interval_ms`, whatever the window. The next cell defines two things.
 #
 # `packet_ms` is the time that a packet and its TCP ACK occupy one hop. Each of the two is sent as one 802.11 data
-# frame. For such a frame, `control` adds up DIFS (0.05 ms), the mean backoff (0.31 ms), three SIFS (0.01 ms each),
-# four preambles (0.192 ms each), and the RTS, CTS and ACK frames of 20, 14 and 14 bytes at 1 Mbit/s. The data frames
-# have 68 bytes of headers each (TCP/IP 40, 802.11 28).
+# frame, which takes 0.43 ms of waiting (DIFS, the mean backoff, three SIFS) and four frames: RTS, CTS, data and ACK. In
+# the ns-2 of 2001, all bits are sent at the same rate, also the 24 bytes of each preamble.
 #
 # `EachInterval` is a pacer: a class that tells the sender how long to wait between two packets (`interval_s`). PaceLab
 # calls the pacer's method `measured` after each round-trip time that TCP measures. Here `measured` does nothing, so the
@@ -291,10 +294,14 @@ lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets l
 
 # %%
 def packet_ms(payload_bytes, rate_mbps):
-    control = 0.05 + 0.31 + 3 * 0.01 + 4 * 0.192 + 8 * (20 + 14 + 14) / 1000
-    return 2 * control + 8 * (payload_bytes + 68 + 68) / (rate_mbps * 1000)
+    control_bytes = 24 + 20 + 2 * (24 + 14)
+    sent_bytes = (
+        2 * control_bytes + 72 + payload_bytes + 112
+    )  # 72, 112: headers of a data packet and of a TCP ACK
+    return 2 * 0.43 + 8 * sent_bytes / (rate_mbps * 1000)
 
 
+# %%
 class EachInterval(Pacer):
     interval_s = 4 * packet_ms(1460, 2) / 1000
 
@@ -331,23 +338,27 @@ lab.check("lab2.schedule", interval_ms)
 
 # %% [markdown]
 # ## On real hosts
+# Real hosts have no air of 2001. These runs use the air of today's 802.11b, also in the simulator.
 
 # %%
-lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) for window in (2, 32)))
+net = {"topology": "chain", "topology_options": {"hops": 4, "wired": False}}
+today = Experiment(**net, rate_bps=2_000_000, min_rto_s=1.0, duration_s=20)
+lab.on_real_hosts("lab2.window", *(today.vary(window_pkts=window) for window in (2, 32)))
 
 # %% [markdown]
 # ## What you can now say
 
 # %% [markdown] tags=["after"]
-# * Over 7 hops, TCP has its highest goodput with three packets in flight, whatever the packet size. Additional packets
-#   only interfere with each other.
-# * With static routes, a large window costs a few per cent of the goodput; with AODV, a large window costs about half.
+# * Over 7 hops, TCP has its highest goodput with three or four packets in flight, whatever the packet size. Additional
+#   packets only interfere with each other.
+# * With static routes, a large window costs a few per cent of the goodput; with the AODV of that time, it costs about a
+#   quarter.
 # * A chain loses packets although no queue is full: the receiver of an RTS could not answer.
 
 # %% [markdown]
 # ## Questions to think about
-# 1. According to the theory above, does W\* depend on the rate? Measure W\* at 11 Mbit/s. Which part of the curve
-#    changes?
+# 1. According to the theory above, does W\* depend on the rate? Measure W\* at 5.5 Mbit/s. (The ns-2 of 2001 delivers
+#    nothing at 11 Mbit/s, so PaceLab refuses that rate.) Which part of the curve changes?
 # 2. Let two flows share the chain, one in each direction: `direction="mixed"`. For this you need the chain with its
 #    wired part, so leave out `"wired": False`. What is the best window of each flow?
 #
@@ -366,8 +377,9 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 # **For the instructor.** Question 1: the derivation does not depend on the rate. W\* stays the same; only the height of
 # the curve changes.
 #
-# Question 2: with three wired links behind the chain, a single flow is best with a window of 8 packets, and each of two
-# flows is best with a window of 4 packets. The number of packets in flight is limited per path, not per flow.
+# Question 2: with three wired links behind the chain of 7 hops, a single flow needs a window of 8 packets for its best
+# goodput, and each of two flows needs a window of 4 packets. The number of packets in flight is limited per path, not
+# per flow.
 #
 # With static routes, goodput falls only a little beyond W\*. This surprises students who read the paper first. Ask
-# these students which settings of the paper are unknown (above all its routing), and then show them AODV.
+# these students which settings of the paper are unknown (above all its routing), and then show them `aodv-2001`.

@@ -467,6 +467,13 @@ fn send<I>(socket: &Socket, message: I, flags: u16, sequence: u32) -> io::Result
 where
     I: NetlinkSerializable + NetlinkDeserializable + Into<NetlinkPayload<I>>,
 {
+    socket.send(&encode(message, flags, sequence), 0).map(|_| ())
+}
+
+fn encode<I>(message: I, flags: u16, sequence: u32) -> Vec<u8>
+where
+    I: NetlinkSerializable + NetlinkDeserializable + Into<NetlinkPayload<I>>,
+{
     let mut header = NetlinkHeader::default();
     header.flags = flags;
     header.sequence_number = sequence;
@@ -474,5 +481,135 @@ where
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
-    socket.send(&bytes, 0).map(|_| ())
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::line;
+    use crate::frames::radio::with_null_station;
+    use nix::time::{ClockId, clock_gettime};
+    use pacelab_air_config::{PhyKind, Preset};
+    use pacelab_engine::Link;
+    use pacelab_hwsim::message::{STAGE_40_MHZ, STAGE_IS_HT, STAGE_SHORT_GUARD, STAGES, Stage, WANTS_STATUS};
+
+    const FAMILY: u16 = 30;
+
+    /// A kernel that takes the messages of a medium without a system call.
+    #[derive(Default)]
+    struct Kernel {
+        delivered: u64,
+        finished: u64,
+        bytes: usize,
+    }
+
+    impl Kernel {
+        fn take(&mut self, message: Message) {
+            let mut message = GenlMessage::from_payload(message);
+            message.set_resolved_family_id(FAMILY);
+            self.bytes += encode(message, NLM_F_REQUEST, 1).len();
+        }
+    }
+
+    impl CarrierHandler<Tag> for Kernel {
+        fn deliver(&mut self, _: StationId, delivery: Delivery<'_, Tag>) -> bool {
+            self.delivered += 1;
+            self.take(Message::Deliver {
+                receiver: [2; 6],
+                frame: delivery.frame.to_vec(),
+                rate_index: 0,
+                signal_dbm: -40,
+                frequency_mhz: delivery.tag.frequency_mhz,
+            });
+            true
+        }
+        fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
+            self.finished += 1;
+            self.take(Message::Status {
+                transmitter: tag.transmitter.0,
+                flags: tag.status_flags(fate),
+                signal_dbm: ACK_DBM,
+                chain: carried_out(&tag.chain, attempts),
+                cookie: tag.cookie,
+            });
+        }
+        fn listens(&self, _: u32) -> bool {
+            false
+        }
+        fn send_event(&mut self, _: Event) {}
+    }
+
+    fn cpu_ns() -> u64 {
+        let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock");
+        time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+    }
+
+    /// Prints the processor time of a frame of 1500 bytes at 200 Mbit/s in aggregates, without the system calls: read the
+    /// message of the kernel, carry the frame, write the delivery and the status.
+    ///
+    /// `cargo test --release -p pacelab-mediumd -- --ignored --nocapture processor_time`
+    #[test]
+    #[ignore = "a measurement"]
+    fn processor_time_of_a_frame_in_an_aggregate() {
+        const FRAMES: u64 = 100_000;
+        const GAP_NS: Ns = 60_000; // 1500 bytes at 200 Mbit/s
+        let mut config = line(2, 5.0, "standard").air();
+        (config.radio.phy, config.radio.preset) = (PhyKind::A, Preset::Sinr);
+        let mut air = with_null_station(config);
+        let link = |to| {
+            let to = StationId(to);
+            vec![Link { to, delay_ns: 17, power_w: 1e-7, decodable: true, loss: 0.0, fading: None }]
+        };
+        air.links = Some(vec![link(1), link(0), Vec::new()].into());
+        let mac = |last| Mac([2, 0, 0, 0, last, 0]);
+        let rates_bps = Phy::of(PhyKind::A, true).rates_bps();
+        let mut carrier = Carrier::new(air, Radios::new((0..2).map(|station| Some(mac(station))), rates_bps));
+        for station in [StationId(0), StationId(1)] {
+            carrier.set_phy(station, PhyKind::A, true);
+            carrier.set_queue_limit(station, 120);
+            carrier.format.set_rates(station, rates_bps, true);
+        }
+        let mut frame = vec![0x88, 1, 0, 0];
+        frame.extend(mac(1).0);
+        frame.extend(mac(0).0);
+        frame.resize(1500, 0);
+        let unused = Stage::UNUSED;
+        let mut message = GenlMessage::from_payload(Message::Sent(Sent {
+            transmitter: [0x42, 0, 0, 0, 0, 0],
+            frame,
+            flags: WANTS_STATUS,
+            frequency_mhz: Some(5180),
+            chain: [Stage { rate_index: 15, count: 4 }, unused, unused, unused],
+            stage_flags: [STAGE_IS_HT | STAGE_40_MHZ | STAGE_SHORT_GUARD; STAGES],
+            cookie: 1,
+        }));
+        message.set_resolved_family_id(FAMILY);
+        let bytes = encode(message, NLM_F_REQUEST, 1);
+        let mut kernel = Kernel::default();
+        let began = cpu_ns();
+        for number in 0..FRAMES {
+            let now = 5_000_000 + number * GAP_NS;
+            let read = NetlinkMessage::<GenlMessage<Message>>::deserialize(&bytes).expect("a message");
+            let NetlinkPayload::InnerMessage(inner) = read.payload else { panic!("a message of the family") };
+            let Message::Sent(sent) = inner.payload else { panic!("a frame") };
+            carrier.advance(now, &mut kernel);
+            let slot = carrier.slot();
+            carrier.space(slot)[..sent.frame.len()].copy_from_slice(&sent.frame);
+            let (chain, stage_flags) = (sent.chain, sent.stage_flags);
+            let transmitter = Mac(sent.transmitter);
+            let tag = Tag { transmitter, flags: sent.flags, frequency_mhz: 5180, chain, stage_flags, cookie: number };
+            carrier.arrive(now, StationId(0), slot, sent.frame.len(), tag, &mut kernel);
+        }
+        carrier.advance(Ns::MAX / 2, &mut kernel);
+        let used = cpu_ns() - began;
+        let aggregates = carrier.counters(Ns::MAX / 2, StationId(1)).ack_sent;
+        assert_eq!((kernel.delivered, kernel.finished), (FRAMES, FRAMES));
+        println!(
+            "{} ns of processor time for a frame, {:.1} frames in an aggregate, {} bytes for the kernel",
+            used / FRAMES,
+            FRAMES as f64 / aggregates as f64,
+            kernel.bytes / FRAMES as usize
+        );
+    }
 }

@@ -71,11 +71,12 @@ mod radiotap {
     pub const MCS_SHORT_GI: u8 = 0x04;
     pub const AMPDU_LAST_KNOWN: u16 = 0x0004;
     pub const AMPDU_IS_LAST: u16 = 0x0008;
-    /// VHT: guard interval and bandwidth are known.
-    pub const VHT_KNOWN: u16 = 0x0004 | 0x0040;
+    /// VHT: that there is no STBC, guard interval, and bandwidth are known.
+    pub const VHT_KNOWN: u16 = 0x0001 | 0x0004 | 0x0040;
     pub const VHT_SHORT_GI: u8 = 0x04;
-    /// HE: the format is that for a single user (0); MCS, coding, and bandwidth are known.
-    pub const HE_DATA_1: u16 = 0x0020 | 0x0080 | 0x4000;
+    /// HE: the format is that for a single user (0); MCS, coding, bandwidth, and that there is neither DCM nor STBC are
+    /// known.
+    pub const HE_DATA_1: u16 = 0x0020 | 0x0040 | 0x0080 | 0x0200 | 0x4000;
     /// HE: the guard interval and the number of training fields are known.
     pub const HE_DATA_2: u16 = 0x0002 | 0x0004;
     /// HE: coding is LDPC; the MCS is in bits 8 to 11.
@@ -533,14 +534,14 @@ mod tests {
             guard_interval,
             ..HighThroughput::default()
         };
-        // Present: TSFT, flags, channel, A-MPDU status (bit 20), VHT (bit 21). Known: guard interval, bandwidth.
+        // Present: TSFT, flags, channel, A-MPDU status (bit 20), VHT (bit 21). Known: STBC, guard interval, bandwidth.
         let found = header(PhyKind::Ac, settings(80, 2, GuardInterval::Short), 9);
         assert_eq!(found[..8], [0, 0, 44, 0, 0x0b, 0, 0x30, 0]);
-        assert_eq!(found[24..], [1, 0, 0, 0, 4, 0, 0, 0, 0x44, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(found[24..], [1, 0, 0, 0, 4, 0, 0, 0, 0x45, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0]);
         // HE is bit 23. 80 MHz is 2, 3.2 us is 2, a fourfold field is 3, four fields are 2: 0x0002 | 0x0020 | 0x00c0 | 0x0200
         let found = header(PhyKind::Ax, settings(80, 4, GuardInterval::Quadruple), 11);
         assert_eq!(found[..8], [0, 0, 44, 0, 0x0b, 0, 0x90, 0]);
-        assert_eq!(found[32..], [0xa0, 0x40, 0x06, 0, 0, 0x2b, 0, 0, 0xe2, 0x02, 4, 0]);
+        assert_eq!(found[32..], [0xe0, 0x42, 0x06, 0, 0, 0x2b, 0, 0, 0xe2, 0x02, 4, 0]);
         // HT: 40 MHz, short guard interval, index 8 * 3 + 7
         let found = header(PhyKind::N, settings(40, 4, GuardInterval::Short), 7);
         assert_eq!(found[22..25], [0x0f, 0x05, 31]);

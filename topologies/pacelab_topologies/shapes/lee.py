@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from pacelab.domains import Choice, Whole
+from pacelab.domains import Choice, Real, Whole
 from pacelab_topologies.kind import (
     DECODE_M,
     SENSE_M,
@@ -90,14 +90,15 @@ INDOOR_RATE_BPS = 24_000_000
 ENDS = {9: "mesh2", 4: "mesh11", 1: "mesh3"}
 
 
-def indoor(*, direction: str, hops: int, spacing: float, flows: int) -> Topology:
+def indoor(*, direction: str, hops: int, spacing: float, flows: int, sense: float) -> Topology:
     """Lee's indoor chains: nine hops, four or one, with one, two or five flows from the first node to the last.
 
         mesh6 -- relay1 -- relay2 -- ... -- mesh2        9 hops; the last node is mesh11 with 4 hops, mesh3 with 1
 
     Defaults: 802.11a at 24 Mbit/s, RTS off, no MAC retries. Source: [lee] Fig. 4.1, Sec. 4.1 and 4.1.1.
     Deviates: the thesis states neither distances nor ranges. Neighbours are 200 m apart with ns-2's ranges (see
-    `asymmetric`). The transfers of 1 MB are `--traffic file`; the default is a backlogged flow.
+    `asymmetric`). The sense range is an option, since it decides which hops take turns. The transfers of 1 MB are
+    `--traffic file`; the default is a backlogged flow.
 
     Chain of `hops` hops with `flows` flows, all from mesh6 to the end; `direction` is always "up".
     """
@@ -107,8 +108,8 @@ def indoor(*, direction: str, hops: int, spacing: float, flows: int) -> Topology
         description=f"indoor chain of {hops} hops with {flows} flow(s) from end to end",
         nodes=tuple(radio(name, i * spacing, 0) for i, name in enumerate(names)),
         flows=(Flow(src=0, dst=hops),) * flows,
-        decode_m=DECODE_M,
-        sense_m=SENSE_M,
+        decode_m=min(DECODE_M, sense),
+        sense_m=sense,
         source=INDOOR_SOURCE,
         defaults=settings(rate_bps=INDOOR_RATE_BPS),
     )
@@ -118,7 +119,12 @@ INDOOR = Kind(
     name="indoor",
     summary="indoor chain of 9, 4 or 1 hops with 1, 2 or 5 flows; 802.11a, RTS off, no retries",
     build=indoor,
-    options=(hops_option(9), spacing_option(), flows_option(1)),
+    options=(
+        *(hops_option(9), spacing_option(), flows_option(1)),
+        TopologyOption(
+            name="sense", domain=Real(1, 100_000), default=SENSE_M, help="sense range, metres", omit_default=True
+        ),
+    ),
     source=INDOOR_SOURCE,
 )
 

@@ -652,7 +652,7 @@ mod tests {
     /// Stations of 802.11n and g in 2.4 GHz. Each link loses a frame with this probability.
     fn high_throughput(losses: [f64; 2]) -> Carrier<Radios> {
         let mut config = line(2, 10.0, "standard").air();
-        config.radio.phy = PhyKind::Bg;
+        (config.radio.phy, config.trace) = (PhyKind::Bg, true);
         let mut air = with_null_station(config);
         let link = |to, loss| {
             vec![Link { to: StationId(to), delay_ns: 33, power_w: 1e-9, decodable: true, loss, fading: None }]
@@ -734,6 +734,28 @@ mod tests {
         cookies.sort_unstable();
         assert_eq!(cookies, (0..1000).collect::<Vec<_>>());
         assert!(kernel.attempts.iter().any(|attempt| attempt.1), "retry bits");
+    }
+
+    #[test]
+    fn a_capture_has_each_frame_of_an_aggregate_and_its_block_ack() {
+        let (mut carrier, mut kernel, memory) = (high_throughput([0.3, 0.0]), Kernel::default(), Memory::default());
+        carrier.set_capture(Capture::new(Box::new(memory.clone()), Duration::ZERO).expect("a capture"));
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..20, 15);
+        carrier.advance(900_000_000, &mut kernel);
+        carrier.capture(900_000_000, true);
+        let packets = memory.packets();
+        let count = |station: u8, first: u8, direction: u32| {
+            let name = mac(station).to_string();
+            let is_it = |packet: &&Packet| (&packet.0, packet.1, packet.3) == (&name, first, direction);
+            packets.iter().filter(is_it).count() as u64
+        };
+        let sent = carrier.counters(900_000_000, StationId(0)).data_sent;
+        let block_acks = packets.iter().filter(|packet| packet.1 == 0x94).count();
+        assert_eq!((count(0, 0x88, OUT), count(1, 0x88, IN), count(1, 0x88, LOST)), (sent, 20, sent - 20));
+        assert!(sent > 20 && block_acks >= 4, "{sent} {block_acks}");
+        assert_eq!(count(1, 0x94, OUT), count(0, 0x94, IN));
+        let repeated = packets.iter().filter(|packet| packet.2 && packet.3 == OUT).count() as u64;
+        assert_eq!(repeated, sent - 20);
     }
 
     #[test]

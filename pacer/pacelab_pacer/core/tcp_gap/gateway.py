@@ -143,7 +143,8 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
             down = flow.down = DownHalf(self._meter(now_ns, flow.key, may_throttle=True), self._config.pace.estimator())
             flow.sent.begin(segment.seq)
         if down.meter is not None:
-            down.meter.carry(now_ns, segment.payload_bytes)
+            down.meter.last_active_ns = now_ns
+            down.meter.carried_bytes += segment.payload_bytes
         if segment.payload_bytes > down.largest_payload_bytes:
             down.largest_payload_bytes = segment.payload_bytes
         if not (flow.is_paced or self._paces_flow(flow)):
@@ -214,7 +215,8 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         if up is None:
             up = flow.up = UpHalf(self._meter(now_ns, flow.key, may_throttle=False), segment.seq)
         if up.meter is not None:
-            up.meter.carry(now_ns, segment.payload_bytes)
+            up.meter.last_active_ns = now_ns
+            up.meter.carried_bytes += segment.payload_bytes
         up.sent.released(now_ns, segment)
 
     def _duplicate(self, now_ns: int, flow: TcpGapFlow, down: DownHalf, segment: Segment) -> bool:

@@ -24,8 +24,8 @@ Deviates:
   probing. Here `pause_intervals` lie between two probes.
 - The mean is over flows that carried data in the last `active_intervals`: a finished but open connection is no slow
   flow. This is more than one interval because a starved flow may wait longer for its backed-off timer.
-- A flow that has carried no more than one segment so far has little to send, and is no slow flow either: iperf3's control
-  connection halved the goodput of iperf3's own data for one interval in four.
+- A flow that has carried no more than one segment so far has little to send, and is no slow flow either: iperf3's
+  control connection reduced the goodput of iperf3's own data to a third for one interval.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class GoodputMeter:
         self.last_active_ns = now_ns
         """When the flow last carried data or had some acknowledged; set by the meter's owner."""
         self.carried_bytes = 0
-        """Octets of data that reached the gateway since the flow began, repeats included."""
+        """Octets of data that reached the gateway so far, repeats included; counted by the meter's owner."""
         self.delivered_bytes = 0
         """Octets newly acknowledged in this interval; counted by the meter's owner."""
         self.goodput_bps = 0.0
@@ -103,11 +103,6 @@ class GoodputMeter:
         """Payload rate not to exceed; None: unthrottled."""
         self.unthrottled_bps: float | None = None
         """Payload rate that the flow's own pace allows; None: not known, which exempts it from throttling."""
-
-    def carry(self, now_ns: int, payload_bytes: int) -> None:
-        """Data of the flow reached the gateway."""
-        self.last_active_ns = now_ns
-        self.carried_bytes += payload_bytes
 
 
 class GoodputControl:

@@ -257,7 +257,9 @@ def guest_folder(place: Path, **changes: object) -> Path:
 
 def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
-    with pytest.raises(HostError, match=r"no kernel and root file system in .*; run `make uml-kernel` in the source tree$"):
+    with pytest.raises(
+        HostError, match=r"no kernel and root file system in .*; run `make uml-kernel` in the source tree$"
+    ):
         files.find_files()
     assert ("kernel and root file system", "run `make uml-kernel` in the source tree") in list(missing_for_uml())
     monkeypatch.delenv(files.FOLDER)

@@ -30,6 +30,8 @@ CHAIN: dict[str, Any] = {
 SHORT: dict[str, Any] = CHAIN | {"duration_s": 2.0, "warmup_s": 0.0}
 """The start of a transfer over an empty path."""
 TEN: dict[str, Any] = {"initial_window_pkts": 10}
+TWO_HOPS: dict[str, Any] = {"topology_options": {"hops": 2, "wired": False}, "window_pkts": 256, "backend": "tap"}
+"""Here the window overflows the queue of 50 packets, so several packets of a window are lost at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ def linux(*switches: str, **more: Any) -> dict[str, Any]:
 ROWS = (
     Row("simulator -> Linux", CHAIN, linux()),
     Row("SACK", linux(), linux("sack")),
+    Row("two hops, window 256: SACK", linux(**TWO_HOPS), linux("sack", **TWO_HOPS)),
     Row("RACK (with SACK)", linux("sack"), linux("sack", "rack")),
     Row("TLP (with SACK)", linux("sack"), linux("sack", "tlp")),
     Row("pacing by the kernel", linux(), linux("pacing")),

@@ -401,3 +401,46 @@ def test_bands_are_the_rounding_of_what_is_printed() -> None:
 )
 def test_rounded_by_hand(paper: float, text: str, band: tuple[float, float]) -> None:
     assert rounded(paper, text) == [pytest.approx(band)]
+
+
+EXACT = re.compile(r"a count of one run|exact|stated, none|stated, \"None is|stated, no more than")
+TO_A_UNIT = re.compile(r"rounding to ([0-9]+) (ms|kbit/s)")
+
+
+def test_exact_numbers_and_numbers_rounded_to_a_unit_have_these_bands() -> None:
+    checked = 0
+    for claim in all_claims().values():
+        for check in claim.checks:
+            if check.paper is None:
+                continue
+            where = f"{claim.id}: {check.what}"
+            if EXACT.match(check.band_from):
+                checked += 1
+                assert check.band == [check.paper, check.paper], where
+            if found := TO_A_UNIT.match(check.band_from):
+                checked += 1
+                unit = float(found[1]) * {"ms": 1e-3, "kbit/s": 1.0}[found[2]]
+                printed = unit * round(check.paper / unit)
+                assert check.band == pytest.approx([printed - unit / 2, printed + unit / 2]), where
+    assert checked > 25
+
+
+def test_losses_of_table_3_have_the_rounding_of_both_printed_rates() -> None:
+    claims = [claim for name, claim in all_claims().items() if name.startswith("fu-table3-")]
+    assert len(claims) == 7
+    for claim in claims:
+        rates = [check.paper for check in claim.checks if check.measure.of == "goodput_kbps"][:2]
+        (loss,) = [check for check in claim.checks if check.band_from == "rounding of both rates"]
+        best, bounded = (float(rate) for rate in rates if rate is not None)
+        assert loss.band[0] == pytest.approx(1 - (bounded + 0.5) / (best - 0.5), abs=1e-4), claim.id
+        assert loss.band[1] == pytest.approx(1 - (bounded - 0.5) / (best + 0.5), abs=1e-4), claim.id
+
+
+def test_rates_of_layouts_that_are_not_printed_are_ours() -> None:
+    """docs/verdicts.md, "A layout that is not printed": the grids' rows, and the random networks."""
+    unprinted = ("fu-table3-grid4", "fu-table3-grid8", "fu-table3-grid12", "fu-table3-random", "fu-table7")
+    for claim in map(all_claims().__getitem__, (*unprinted, "tcp-gap-fig18")):
+        rates = [check for check in claim.checks if check.measure.of == "goodput_kbps" and not check.measure.compare]
+        rates = [check for check in rates if all(one.how != "shortfall" for one in check.measure.reduce)]
+        assert {check.role for check in rates} <= {"ours"}, claim.id
+        assert any(check.role == "headline" for check in claim.checks), claim.id

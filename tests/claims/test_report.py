@@ -102,6 +102,17 @@ def test_both_set_ups_stand_side_by_side(claim_text: str) -> None:
     assert page.count("| 2.010 ± 0.010 | reproduced |") == 2
 
 
+def test_the_page_says_that_a_tested_reason_turns_the_verdict(claim_text: str) -> None:
+    text = claim_text + "why:\n  - {name: no RTS, options: {rts: off}}\n"
+    claim = parse_claim(text, "x")
+    found = outcome(text, 0.5, 0.01)
+    assert "turn the verdict" not in claims_page([claim], {"fu-demo": found}), "as bad with the reason as without"
+    stored = {"id": claim.id, "as_stated": numbers(claim, digest_of(claim), 0.5, 0.01), "as_it_was": None}
+    stored["why"] = [{"name": "no RTS", **numbers(claim, digest_of(claim, claim.why[0]), 2.0, 0.01)}]
+    page = claims_page([claim], {"fu-demo": outcome_of(claim, stored)})
+    assert "Tested reasons that turn the verdict as stated (not reproduced): with no RTS: reproduced." in page
+
+
 def test_json_has_both_verdicts_with_the_numbers_of_the_headline(claim_text: str) -> None:
     detail = "  - {what: d, measure: {of: goodput_kbps, at: {hops: 1}}, band: [3, .inf], band_from: f}\nfigure:"
     text = claim_text.replace("figure:", detail) + AS_IT_WAS

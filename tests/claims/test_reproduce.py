@@ -317,6 +317,13 @@ figure:"""
     assert sampled["half_width"] > one["half_width"] + two["half_width"]
 
 
+def test_stored_runs_of_both_set_ups_have_equal_seeds() -> None:
+    """docs/verdicts.md, "Seeds"."""
+    for name, outcome in all_outcomes(list(all_claims().values())).items():
+        if outcome["as_it_was"] is not None:
+            assert outcome["seeds"] == outcome["as_it_was"]["seeds"], name
+
+
 def test_every_claim_of_then_has_its_verdict_of_before_and_what_changed() -> None:
     claims = [claim for claim in all_claims().values() if verdict_before(claim)]
     assert len(claims) == 98, "before.json stays as it is: what is claimed since has no verdict of before"

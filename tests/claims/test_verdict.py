@@ -10,7 +10,18 @@ import pytest
 
 from pacelab.claims.load import parse_claim
 from pacelab.claims.model import Check, Claim, Reduction
-from pacelab.claims.outcome import Found, Verdict, by_scatter, conclude, decisive, judge, too_wide
+from pacelab.claims.outcome import (
+    MOST_SEEDS,
+    Found,
+    Verdict,
+    by_scatter,
+    conclude,
+    decisive,
+    judge,
+    key_of_measure,
+    more_seeds,
+    too_wide,
+)
 from pacelab.claims.quantities import (
     capacities,
     greedy_independent_set,
@@ -116,6 +127,20 @@ def test_more_seeds_are_wanted_by_width_alone(
         assert not too_wide(check(band, paper, measure=measure), found(where, narrow))
         assert too_wide(check(band, paper, measure=measure), found(where, narrow * 1.01))
     assert not too_wide(check(band, paper, measure=measure), None)
+
+
+def test_both_set_ups_get_twice_the_seeds_while_one_of_them_is_too_wide(claim_text: str) -> None:
+    claim = parse_claim(claim_text, "x")
+
+    def half(half_width: float) -> dict[str, Any]:
+        return {"seeds": 10, "values": {key_of_measure(claim.checks[0].measure): [2.0, half_width]}}
+
+    narrow, wide = half(0.25), half(0.26)  # the limit for p is a quarter of 2, and half of it is 0.25
+    assert more_seeds(claim, [narrow, narrow], 10) == 10
+    assert more_seeds(claim, [narrow, wide], 10) == more_seeds(claim, [wide, narrow], 10) == 20
+    assert more_seeds(claim, [wide, None], 30) == MOST_SEEDS == 40
+    assert more_seeds(claim, [wide, wide], 40) == 40
+    assert more_seeds(claim, [wide, wide], 60) == 60, "a claim that states more seeds keeps them"
 
 
 @pytest.mark.parametrize(("mean", "verdict"), [(0.0, Verdict.REPRODUCED), (0.01, Verdict.NOT), (-0.01, Verdict.NOT)])

@@ -183,3 +183,15 @@ def test_aggregates_carry_more_than_packets_alone(tmp_path: Any) -> None:
     # the same wait: 28 * 11680 / 5470.5 and 11680 / 382.5
     assert goodput_bps(64) == pytest.approx(28 * 11_680 / 5_474.5e-6, rel=0.01)
     assert goodput_bps(1) == pytest.approx(11_680 / 382.5e-6, rel=0.01)
+
+
+def test_airtime_is_the_share_of_time_in_which_a_nodes_frames_are_on_the_air() -> None:
+    pytest.importorskip("pacelab_medium")
+    from pacelab import run
+    from pacelab.results.metrics import airtime_shares
+
+    found = run(made(rts=False, topology_options={"stations": 1})).run
+    # By hand as above: 5316 us of data and 32 us of Block Ack in 5474.5 us
+    shares = sorted(airtime_shares(found).values())
+    assert shares == pytest.approx([32 / 5_474.5, 5_316 / 5_474.5], rel=0.01)
+    assert found["totals"]["airtime_share_sum"] == pytest.approx(sum(shares))

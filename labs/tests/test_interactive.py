@@ -217,7 +217,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         "must be a list of 1 or more pacelab.Experiment objects, not ()",
     ),
     "board": (lambda: lab.enter("board.json", 3), "enter: scored must be what lab.score gives, not 3"),  # type: ignore[arg-type]
-    "board's folder": (lambda: lab.leaderboard("/"), "leaderboard '/': no leaderboard"),
+    "board's folder": (lambda: lab.leaderboard("/"), "leaderboard '/': this file is not a leaderboard"),
 }
 
 

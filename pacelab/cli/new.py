@@ -75,7 +75,7 @@ from pacelab import Experiment, LinkLayer, run, run_link_layer
 
 
 class {name}(LinkLayer):
-    """`sent` hears of each frame how many attempts it took; `passes` lets the next packet into the queue, or not."""
+    """`sent` gets the number of attempts of each frame; `passes` says whether the next packet may enter the queue."""
 
     retries = 0.0
 

@@ -120,7 +120,7 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
             "against_flow: 0, flow: 0",
             "claim file fu/fu-demo.yaml, line 1, key the whole: check 1 compares a cell with itself; name",
         ),
-        ("at: {hops: 1}", "at: {hops: 3}", "not in the scenario"),
+        ("at: {hops: 1}", "at: {hops: 3}", "one of the scenario's values"),
         ("at: {hops: 1}, against: {hops: 2}, compare: ratio", "at: {}", "'hops' is left open"),
         (
             "id: fu-demo",

@@ -290,7 +290,7 @@ for n in range(int(sys.argv[1])):
 
 READ = """
 import sys, time
-while True:  # a busy machine may stop between two lines: what was read is then of no known time
+while True:  # a busy machine may stop between two lines: the time of what was read is then unknown
     before = time.monotonic()
     lines = open("/proc/net/dev").readlines()
     after = time.monotonic()

@@ -476,7 +476,7 @@ def test_a_plan_that_comes_byte_by_byte_is_not_waited_for() -> None:
         sender = threading.Thread(target=trickle)
         sender.start()
         try:
-            with pytest.raises(ConfigError, match="not here within"):
+            with pytest.raises(ConfigError, match="no plan arrived within"):
                 read_line(ours, within_s=0.5)
         finally:
             ended.set()

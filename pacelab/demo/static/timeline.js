@@ -186,7 +186,7 @@ export class Timeline {
     this.canvas.setAttribute("aria-valuemax", Math.round(spanNs / 1e3));
   }
 
-  /** `told`: whether a screen reader hears of it, which would speak without end while time goes by. */
+  /** `announce`: whether a screen reader announces the change. It would speak without end while time passes. */
   play(at, announce) {
     if (!this.size) return;
     const { width, height, ratio } = this.size;

@@ -1,7 +1,7 @@
 """The radios of back end `hwsim`: makes them, moves them to their hosts, joins them to one IBSS or mesh, sets rates.
 
 Between the hosts' TCP/IP and the air is Linux's own Wi-Fi stack: mac80211 frames, its rate control, its counters (`iw
-station dump`), nl80211. mediumd decides what the radios hear of each other. It is the medium only of the radios in the
+station dump`), nl80211. mediumd decides which frames each radio receives. It is the medium only of the radios in the
 run's own network namespace: the host's radios and medium are not touched.
 
 Invariants

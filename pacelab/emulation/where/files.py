@@ -1,4 +1,4 @@
-"""The files of a User-Mode Linux guest: kernel, root file system (`make uml-kernel`), and this pacelab, compiled for it.
+"""The files of a User-Mode Linux guest: kernel and root file system (`make uml-kernel`), and the compiled pacelab.
 
     build/uml/guest.json     what is current: kernel, tree, their SHA-256 and versions
     build/uml/linux-KEY      the kernel, with its configuration beside it

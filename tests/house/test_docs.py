@@ -212,6 +212,12 @@ def test_the_table_of_pacing_by_aggregates_is_that_of_its_runs() -> None:
     assert made.strip() in (ROOT / "docs/80211n.md").read_text("utf-8")
 
 
+def test_the_table_of_mininet_wifi_s_modes_is_that_of_its_runs() -> None:
+    command = [sys.executable, "-m", "tests.uml.measure_modes", "--table"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    assert made.strip() in (ROOT / "docs/mininet-wifi.md").read_text("utf-8")
+
+
 def test_vagp_s_table_is_that_of_its_runs() -> None:
     rows = ROOT / "studies/vagp_expect.jsonl"
     command = [sys.executable, ROOT / "studies/vagp_expect.py", rows, "--seeds", "10", "--table"]

@@ -116,15 +116,15 @@ def session(on: Machine, script: str, lines: Sequence[str], medium: str, keys: s
 
 
 def iperf_mbps(text: str) -> dict[str, list[float]]:
-    """The rates that a server of iperf (version 2) reports, by the sender's address, in order."""
+    """The rates at the receiver that clients of iperf3 print, by the sender's address, in order."""
     factor = {"K": 1e-3, "M": 1.0, "G": 1e3, "": 1e-6}
-    senders: dict[str, str] = {}
     rates: dict[str, list[float]] = {}
-    for line in text.splitlines():  # in order, because each server counts its flows from 1
-        if begun := re.search(r"\[ *(\d+)\] local \S+ port \d+ connected with (\S+) port", line):
-            senders[begun[1]] = begun[2]
-        elif ended := re.search(r"\[ *(\d+)\] .*Bytes +([\d.]+) ([KMG]?)bits/sec +[\d.]+ ms", line):
-            rates.setdefault(senders[ended[1]], []).append(round(float(ended[2]) * factor[ended[3]], 2))
+    sender = ""
+    for line in text.splitlines():
+        if begun := re.search(r"\] local (\S+) port \d+ connected to", line):
+            sender = begun[1]
+        elif ended := re.search(r"Bytes +([\d.]+) ([KMG]?)bits/sec .* receiver", line):
+            rates.setdefault(sender, []).append(round(float(ended[1]) * factor[ended[2]], 2))
     return rates
 
 
@@ -196,7 +196,7 @@ def run_row(on: Machine, medium: str, keys: str = "") -> Row:
     lines = commands("row.py")
     said = session(on, "row.py", lines, medium, keys)
     dumps = [text for line, text in zip(lines, said, strict=True) if "station dump" in line]
-    rates = iperf_mbps(said[-1])
+    rates = iperf_mbps("\n".join(said))
     if len(rates.get("10.0.0.1", ())) != 2 or "10.0.0.3" not in rates:
         raise RuntimeError("\n".join(said))
     alone, together = (counters(text) for text in dumps)
@@ -214,12 +214,12 @@ def run_row(on: Machine, medium: str, keys: str = "") -> Row:
 def run_access_point(on: Machine, medium: str) -> Row:
     """The page's ap.py: each station alone sends to the host behind the access point."""
     stations = re.findall(r"\d+", re.findall(r"metres in enumerate\(\((.*?)\)", script_text("ap.py"))[0])
-    server, *one, answer = commands("ap.py")
+    server, *one = commands("ap.py")
     lines = [server]
     for number in range(1, len(stations) + 1):
         lines += [line.replace("sta1", f"sta{number}") for line in one]
-    said = session(on, "ap.py", [*lines, answer], medium)
-    rates = iperf_mbps(said[-1])
+    said = session(on, "ap.py", lines, medium)
+    rates = iperf_mbps("\n".join(said))
     found = []
     for number, metres in enumerate(stations):
         text = "\n".join(said[1 + number * len(one) : 1 + (number + 1) * len(one)])
@@ -349,7 +349,7 @@ def access_point_table(rows: Mapping[tuple[str, str], Row]) -> list[str]:
         cells = [station_cell(found[medium][number]) if medium in found else NOT_RUN for medium in MEDIA]
         signal = station["signal_dbm"] if station["signal_dbm"] is not None else "none"
         lines.append(f"| {station['metres']} | {signal} | {' | '.join(cells)} |")
-    return lines
+    return lines if found else [*lines, f"| {NOT_RUN} | | | |"]
 
 
 def station_cell(station: Row) -> str:

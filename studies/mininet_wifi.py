@@ -185,7 +185,7 @@ def run_example(on: Machine, name: str, medium: str) -> Row:
 
 
 def last_words(text: str) -> str:
-    """The last line of an output that tells of a failure, or the last line."""
+    """The last line of an output that reports a failure, or the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"Error|rror:|not found|install|refused|No such", line)]
     return (telling or lines or ["nothing"])[-1][:200]
@@ -393,7 +393,7 @@ TABLES = {
 
 
 def with_tables(text: str) -> str:
-    """A text with its tables written anew: each is between `<!-- measured: NAME -->` and `<!-- end -->`."""
+    """A text with its tables written again: each is between `<!-- measured: NAME -->` and `<!-- end -->`."""
     rows = stored()
 
     def written(block: re.Match[str]) -> str:

@@ -167,7 +167,7 @@ def run_example(on: Machine, name: str, medium: str) -> Row:
     first = OURS_FIRST if medium == "pacelab" else ""
     outcome = on.run(
         [
-            Step(command=f"cp -r /opt/mininet-wifi/examples /root/; cat > /tmp/commands; {OURS}", stdin=f"{PROBE}\n"),
+            Step(command=f"cp -r /opt/mininet-wifi/examples /home/; cat > /tmp/commands; {OURS}", stdin=f"{PROBE}\n"),
             Step(
                 command=f"{first}{PYTHON} -W ignore examples/{name} -p",
                 stdin="source /tmp/commands\n",

@@ -21,7 +21,7 @@ READ_ONLY, BIND, RECURSIVE, DETACH = 0x1, 0x1000, 0x4000, 2
 PIVOT_ROOT = 155
 KEPT = ("/dev", "/proc", "/sys")
 """Mounts of the guest that the installation gets."""
-EMPTY = ("/tmp", "/run", "/root", "/var/tmp", "/var/log", "/var/lib/openvswitch", "/etc/openvswitch")
+EMPTY = ("/tmp", "/run", "/home", "/var/tmp", "/var/log", "/var/lib/openvswitch", "/etc/openvswitch")
 """Folders that programs of the installation write to."""
 PATH = f"{JOB}/tools:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LIMIT_S = 900
@@ -55,7 +55,7 @@ def enter_installation() -> None:
     os.chdir(ROOT)
     if libc.syscall(PIVOT_ROOT, b".", b".") != 0 or libc.umount2(b".", DETACH) != 0:
         raise OSError(ctypes.get_errno(), "changing the root folder")
-    os.chdir("/root")
+    os.chdir("/home")
     for place in ("/run/openvswitch", "/run/netns", "/var/log/openvswitch"):
         os.makedirs(place, exist_ok=True)
 
@@ -82,7 +82,7 @@ def run_step(number: int, step: dict[str, Any]) -> dict[str, Any]:
     """The outcome of one program: its output, its code and how long it took."""
     output = Path(f"{JOB}/output-{number}")
     began = time.monotonic()
-    environment = {"PATH": PATH, "HOME": "/root", "TERM": "dumb", "MPLBACKEND": "Agg", "PYTHONHASHSEED": "1"}
+    environment = {"PATH": PATH, "HOME": "/home", "TERM": "dumb", "MPLBACKEND": "Agg", "PYTHONHASHSEED": "1"}
     with output.open("wb") as out:
         process = subprocess.Popen(
             ["sh", "-c", str(step["command"])],
@@ -90,7 +90,7 @@ def run_step(number: int, step: dict[str, Any]) -> dict[str, Any]:
             stdout=out,
             stderr=subprocess.STDOUT,
             env=environment | dict(step.get("environment", {})),
-            cwd=str(step.get("folder", "/root")),
+            cwd=str(step.get("folder", "/home")),
             start_new_session=True,
         )
         # A pipe, not a file: Mininet's command line looks for input without a pause where it can read.

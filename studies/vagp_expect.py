@@ -173,7 +173,7 @@ def table(rows: Rows) -> str:
     """One line per scene: the ceiling; then each scheme's share of it, the seeds in which all calls were kept, worst
     MOS.
     """
-    lines = [f"| scene | ceiling, kbit/s | {' | '.join(SCHEMES)} |", "|---" * (2 + len(SCHEMES)) + "|"]
+    lines = [f"| scenario | ceiling, kbit/s | {' | '.join(SCHEMES)} |", "|---" * (2 + len(SCHEMES)) + "|"]
     for air in AIRS:
         for scene in SCENES if air == "paper" else ALSO_WITH_NS2:
             best = ceiling(rows, air, scene)

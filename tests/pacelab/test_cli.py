@@ -298,7 +298,7 @@ USAGE = [
     ("compare chain --jobs 0", "--jobs must be a whole number from 1 to 1024, not 0", "a whole number from 1"),
     ("compare chain --out taken", "taken'", "a new or an empty folder"),
     ("compare chain --hops 1,2 --direction up,sideways", "'sideways'", "up, down, mixed"),
-    ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "hook point (sender)"),
+    ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "a node at which it can act (sender)"),
     ("lab --jobs 0", "--jobs must be a whole number from 1 to 1024, not 0", "a whole number from 1"),
     ("lab --seed -1", "--seed must be a whole number from 0 to 9223372036854775807, not -1", "a whole number from 0"),
     ("lab --hops 3", "--hops", "pacelab lab --help"),

@@ -420,4 +420,4 @@ def test_an_option_named_like_anothers_has_limits_of_its_own(spacing: Domain, mo
         build_experiment("mine", {"spacing": "200"})
     assert build_experiment("chain", {"spacing": "150"}).topology_options == {"spacing": 150.0}
     shown = next(p for p in cli_options._topology_parameters() if p.name == "spacing")
-    assert f"{spacing.allowed} (mine none)" in shown.annotation.__metadata__[0].help
+    assert f"{spacing.allowed} [default: mine none]" in shown.annotation.__metadata__[0].help

@@ -107,7 +107,10 @@ COMMANDS = [
         "run chain --radio ns2-2001 --rate 11",
         "data a DIFS after the CTS, later than the receiver waited; use --rate 1, 2, or 5.5",
     ),
-    ("run chain --phy 802.11x", "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, n, not '802.11x'"),
+    (
+        "run chain --phy 802.11x",
+        "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, 802.11ac, 802.11ax, not '802.11x'",
+    ),
     ("run chain --backend ns3", "--backend must be one of sim, tap, hwsim, not 'ns3'"),
     ("run chain --medium stock", "--medium needs --backend hwsim, not sim"),
     ("run chain --where vm", "--where must be here with --backend sim, not vm; sim runs no kernel"),
@@ -217,7 +220,7 @@ COMMANDS = [
     ("run chain --json=yes", "--json takes no value; write --json alone; `pacelab run --help` lists the options"),
     ("run chain --window=", "--window must be a whole number from 1 to 10000, not ''"),
     ("run chain --hops 1e1", "--hops must be a whole number from 1 to 200, not '1e1'"),
-    ("run chain --mcs 3", "--mcs needs --phy 802.11n, not 802.11b"),
+    ("run chain --mcs 3", "--mcs needs --phy 802.11n, ac, or ax, not 802.11b"),
     ("run chain --phy 802.11n --rate 54", "--rate must be 65 Mbit/s with --mcs 7 and --gi long, not 54; leave --rate"),
     (
         "run chain --qdisc fq-codel",

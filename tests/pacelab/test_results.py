@@ -481,7 +481,7 @@ def test_help_with_a_topology_lists_its_options_only(command: str, capsys: pytes
     chain = capsys.readouterr().out
     listed = re.findall(r"^  (--[a-z-]+)", chain.partition("Topology:")[2].partition("Experiment:")[0], re.MULTILINE)
     assert listed == ["--hops", "--spacing", "--wired", "--wired-hops", "--voice", "--tcp"]
-    assert "wireless hops: a whole number from 1 to 200 (7)" in " ".join(chain.split())
+    assert "wireless hops; a whole number from 1 to 200 [default: 7]" in " ".join(chain.split())
     assert "Experiment:" in chain
 
 

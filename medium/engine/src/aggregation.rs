@@ -1,5 +1,5 @@
-//! Aggregates (A-MPDU) of 802.11n, ac and ax: which packets go into one, what its Block Ack confirms, and what happens if the Block
-//! Ack is missing.
+//! Aggregates (A-MPDU) of 802.11n, ac and ax: which packets go into one, what its Block Ack confirms, and what happens if
+//! the Block Ack is missing.
 //!
 //! An aggregate is put together when its station wins the medium, before an RTS. After a missing Block Ack the station
 //! contends again and sends a Block Ack Request, as ns-3 does: the answer says which MPDUs were received. An MPDU is
@@ -8,11 +8,11 @@
 //!
 //! Source: IEEE 802.11-2016 Sec. 10.13 (A-MPDU), 10.24.7 (HT-immediate Block Ack).
 
-use pacelab_air_config::{Band, Category, HighThroughput, Radio};
+use pacelab_air_config::{Band, Category};
 
 use crate::access::{Backoff, ExtraBackoff, FrameInService};
 use crate::air::{Air, Failure, MacEvent};
-use crate::block_ack::{Next, Originator, SentAggregate, Subframe, Verdict};
+use crate::block_ack::{Next, Originator, SentAggregate, Subframe, Verdict, block_ack_bytes};
 use crate::event_queue::Ns;
 use crate::exchange::response_timeout_at;
 use crate::frame::{Header, Kind, Packet};
@@ -29,12 +29,6 @@ const LIFETIME_NS: Ns = 500_000_000;
 
 /// Padding makes each subframe but the last a multiple of this many bytes.
 const SUBFRAME_ALIGNMENT: u32 = 4;
-
-/// Size of a Block Ack: with a bitmap of 32 bytes if agreements have a window of more than 64 MPDUs.
-pub(crate) fn block_ack_bytes(radio: &Radio) -> u32 {
-    let long = radio.high_throughput().window() > HighThroughput::USUAL_FRAMES;
-    if long { frame_bytes::LONG_BLOCK_ACK } else { frame_bytes::BLOCK_ACK }
-}
 
 impl Air {
     fn originator(&mut self, id: StationId, index: usize) -> Option<&mut Originator> {

@@ -2,8 +2,7 @@
 //! can deliver packets in order.
 //!
 //! Each pair of stations has a standing agreement with a window of 64 MPDUs, or of 256 if aggregates may be so long (see
-//! docs/limits.md). Numbers of MPDUs do
-//! not wrap here; a capture shows them modulo 4096.
+//! docs/limits.md). Numbers of MPDUs do not wrap here; a capture shows them modulo 4096.
 //!
 //! Invariants
 //! 1. An originator's outstanding MPDUs to one receiver are in one place: in service, or in one row of `repeats`.
@@ -15,13 +14,22 @@
 
 use std::collections::VecDeque;
 
+use pacelab_air_config::{HighThroughput, Radio};
+
 use crate::event_queue::Ns;
 use crate::frame::Packet;
 use crate::ids::{PacketId, StationId};
 use crate::mpdu_set::MpduSet;
+use crate::phy::frame_bytes;
 
 /// The upper two bits of a number are the place of the access category: each category has its own agreements.
 const CATEGORY_BIT: u32 = 30;
+
+/// Size of a Block Ack: with a bitmap of 32 bytes if agreements have a window of more than 64 MPDUs.
+pub(crate) fn block_ack_bytes(radio: &Radio) -> u32 {
+    let long = radio.high_throughput().window() > HighThroughput::USUAL_FRAMES;
+    if long { frame_bytes::LONG_BLOCK_ACK } else { frame_bytes::BLOCK_ACK }
+}
 
 /// A packet under a Block Ack agreement.
 #[derive(Clone, Copy, Debug)]

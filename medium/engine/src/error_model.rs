@@ -8,7 +8,8 @@
 use pacelab_air_config::{DSSS_RATES_BPS, Width};
 
 use crate::mcs::Mcs;
-use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy, is_ht_basic, non_ht_reference_bps};
+use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy, is_ht_basic};
+use crate::ppdu::non_ht_reference_bps;
 use crate::rules::{Overlap, Rules};
 
 /// Probability that a frame without interference is decoded.

@@ -6,8 +6,8 @@
 use pacelab_air_config::MacAckRate;
 
 use crate::access::{ExtraBackoff, FrameInService};
-use crate::aggregation::block_ack_bytes;
 use crate::air::{Air, Failure, MacEvent};
+use crate::block_ack::block_ack_bytes;
 use crate::event_queue::{NEVER, Ns};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::{PacketId, StationId};

@@ -7,7 +7,7 @@
 use pacelab_air_config::{Format, GuardInterval, Mode, Width};
 
 use crate::event_queue::Ns;
-use crate::phy;
+use crate::ppdu;
 
 /// A modulation and coding scheme with everything else that determines the rate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,17 +76,17 @@ impl Mcs {
 
     /// The legacy rate with the same modulation and code, or 54 Mbit/s if there is none.
     pub fn reference_rate_bps(self) -> u32 {
-        phy::non_ht_reference_bps(self.index)
+        ppdu::non_ht_reference_bps(self.index)
     }
 
     /// Airtime of a PSDU of `bytes`, without signal extension.
     pub(crate) fn airtime_ns(self, bytes: u32) -> Ns {
-        phy::airtime_ns(self.mode, bytes, self.rate_bps())
+        ppdu::airtime_ns(self.mode, bytes, self.rate_bps())
     }
 
     /// Longest PSDU that a PPDU carries, bytes.
     pub(crate) fn longest_psdu_bytes(self) -> u32 {
-        phy::longest_psdu_bytes(self.mode, self.rate_bps())
+        ppdu::longest_psdu_bytes(self.mode, self.rate_bps())
     }
 }
 

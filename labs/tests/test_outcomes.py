@@ -73,8 +73,9 @@ def chain(hops: int, **more: Any) -> Experiment:
     return Experiment(
         topology="chain",
         topology_options={"hops": hops, "wired": False},
+        radio="ns2-2001",
+        tcp_defaults="ns2-2001",
         rate_bps=2_000_000,
-        min_rto_s=1.0,
         **more,
     )
 
@@ -106,13 +107,14 @@ def best_window(goodput: dict[int, list[float]]) -> int:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("payload", [576, 1000, 1460])
-def test_the_top_is_at_three_packets_at_every_size(payload: int) -> None:
+@pytest.mark.parametrize(("payload", "best"), [(576, 3), (1000, 3), (1460, 4)])
+def test_the_top_is_at_three_or_four_packets_at_every_size(payload: int, best: int) -> None:
     goodput = curve(7, 60, payload)
-    means = [fmean(values) for values in goodput.values()]
-    assert best_window(goodput) == 3
-    assert means[:3] == sorted(means[:3])
-    assert 0.045 <= 1 - means[-1] / max(means) < 0.075
+    means = {window: fmean(values) for window, values in goodput.items()}
+    assert max(means, key=lambda window: means[window]) in (3, 4)
+    assert best_window(goodput) == best
+    assert means[1] < means[2] < means[3]
+    assert 0.035 <= 1 - means[32] / max(means.values()) < 0.075
 
 
 @pytest.mark.thorough
@@ -120,14 +122,14 @@ def test_the_top_is_at_three_packets_at_every_size(payload: int) -> None:
 def test_the_best_window_grows_with_the_chain() -> None:
     found = {hops: best_windows(hops) for hops in (4, 7, 10, 13, 16, 20, 24)}
     means = {hops: fmean(windows) for hops, windows in found.items()}
-    assert list(means.values()) == sorted(means.values())
+    spread = {hops: max(windows) - min(windows) for hops, windows in found.items()}
     assert set(found[4]) == {1}
+    assert means[4] < means[7] < means[10] < means[13] < means[16] < means[20]
+    assert means[24] < means[20]
     for hops in (7, 10, 13, 16):
-        assert 1 <= means[hops] - hops / 4 <= 2.5
-        assert max(found[hops]) - min(found[hops]) <= 1
-    for hops in (20, 24):
-        assert 3.5 <= means[hops] - hops / 4 < 4.5
-        assert max(found[hops]) - min(found[hops]) >= 5
+        assert 1.6 <= means[hops] - hops / 4 < 3.25
+        assert 1 <= spread[hops] <= 3
+    assert spread[20] == 7
 
 
 def best_windows(hops: int) -> list[int]:
@@ -138,59 +140,58 @@ def best_windows(hops: int) -> list[int]:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_aodv_loses_half_in_a_minute() -> None:
-    minute = curve(7, 60, seeds=range(1, 11), routing="aodv")
+@pytest.mark.parametrize(("routing", "percent"), [("static", 4), ("aodv-2001", 23), ("aodv", 38)])
+def test_a_large_window_costs_more_with_each_aodv(routing: str, percent: int) -> None:
+    minute = curve(7, 60, seeds=range(1, 11), routing=routing)
     means = {window: fmean(values) for window, values in minute.items()}
-    assert 0.4 <= 1 - means[32] / max(means.values()) <= 0.6
+    assert round(100 * (1 - means[32] / max(means.values()))) == percent
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize(("payload", "queue", "least", "most"), [(1460, 2, 0, 0.05), (576, 10, 0.85, 0.95)])
-def test_a_quarter_of_a_minute_loses_nearly_nothing_or_nearly_all(
-    payload: int, queue: int, least: float, most: float
-) -> None:
-    drawn = curve(7, 15, payload, seeds=range(1, 2), routing="aodv", queue_pkts=queue)
-    assert least < 1 - drawn[32][0] / max(goodput for (goodput,) in drawn.values()) < most
+def test_seeds_of_a_quarter_of_a_minute_vary() -> None:
+    drawn = curve(7, 15, seeds=range(1, 11), routing="aodv-2001")
+    lost = [1 - at_32 / max(values) for at_32, *values in zip(drawn[32], *drawn.values(), strict=True)]
+    assert (round(100 * min(lost)), round(100 * max(lost))) == (7, 65)
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_the_model_is_right_only_where_hardly_anything_is_lost() -> None:
-    def times_too_low(window: int) -> float:
-        nodes = run(chain(8, window_pkts=window, duration_s=300)).run["nodes"]
+def test_the_model_has_the_right_order_of_magnitude_but_not_the_right_growth() -> None:
+    def shares(window: int, seed: int) -> tuple[float, float]:
+        """Packets given up, by the model and as measured."""
+        nodes = run(chain(8, window_pkts=window, duration_s=300, seed=seed)).run["nodes"]
         sent, failed, lost = (sum(node[key] for node in nodes) for key in ("rts_sent", "rts_failures", "drops_rts"))
         packets = lost + sum(node["delivered_frames"] for node in nodes)
-        return float(lost / packets / (failed / sent) ** 7)
+        return (failed / sent) ** 7, lost / packets
 
-    assert 0.5 <= times_too_low(2) <= 2
-    assert all(4 <= times_too_low(window) <= 8 for window in (8, 32))
+    def ratio(window: int) -> float:
+        model, measured = zip(*(shares(window, seed) for seed in range(1, 6)), strict=True)
+        return fmean(model) / fmean(measured)
+
+    assert 1.4 <= ratio(4) < 1.6
+    assert 0.45 <= ratio(32) < 0.55
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_the_two_causes_of_loss_cross_between_queues_of_five_and_six() -> None:
-    def drops(queue: int) -> dict[str, int]:
-        lost: dict[str, int] = run(chain(8, window_pkts=32, queue_pkts=queue, duration_s=300)).run["drops"]
-        return lost
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_the_two_causes_of_loss_cross_between_queues_of_six_and_ten(seed: int) -> None:
+    def overflow_is_first(queue: int) -> bool:
+        lost = run(chain(8, window_pkts=32, queue_pkts=queue, duration_s=300, seed=seed)).run["drops"]
+        return bool(lost["queue"] > lost["mac-rts"] + lost["mac-data"])
 
-    five, six = drops(5), drops(6)
-    assert five["queue"] > five["mac-rts"] + five["mac-data"]
-    assert six["queue"] < six["mac-rts"] + six["mac-data"]
+    assert overflow_is_first(6)
+    assert not overflow_is_first(10)
+    if seed == 1:  # the seed of the figure
+        assert not overflow_is_first(8)
 
 
 # What lab 3 says about its tables, and about the questions at its end, agrees with its runs.
 
 
 def chain_of_100_s(hops: int, **more: Any) -> Experiment:
-    return Experiment(
-        topology="chain",
-        topology_options={"hops": hops, "wired": False},
-        rate_bps=2_000_000,
-        min_rto_s=1.0,
-        duration_s=100,
-        **more,
-    )
+    return chain(hops, duration_s=100, **more)
 
 
 class MyLinkRed(LinkLayer):
@@ -221,9 +222,10 @@ def near_the_best(result: RunResult) -> float:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_dropping_halves_contention_and_costs_goodput() -> None:
-    plain, lred = (run(chain_of_100_s(7, scheme=scheme)) for scheme in ("newreno", "lred"))
-    assert 0.3 <= lred.run["drops"]["mac-rts"] / plain.run["drops"]["mac-rts"] <= 0.6
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_dropping_leaves_a_quarter_of_contention_and_costs_goodput(seed: int) -> None:
+    plain, lred = (run(chain_of_100_s(7, scheme=scheme, seed=seed)) for scheme in ("newreno", "lred"))
+    assert 0.2 <= lred.run["drops"]["mac-rts"] / plain.run["drops"]["mac-rts"] <= 0.3
     assert lred.run["flows"][0]["cwnd_mean_pkts"] < plain.run["flows"][0]["cwnd_mean_pkts"]
     assert lred.goodput_bps < 0.95 * plain.goodput_bps
 
@@ -231,35 +233,48 @@ def test_dropping_halves_contention_and_costs_goodput() -> None:
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_few_early_drops_cost_a_timeout_and_yet_there_are_twice_as_many(seed: int) -> None:
+def test_few_early_drops_cost_a_timeout_and_yet_there_are_several_times_as_many(seed: int) -> None:
     plain, lred = (run(chain_of_100_s(7, scheme=scheme, seed=seed)) for scheme in ("newreno", "lred"))
     waits, before = (result.run["flows"][0]["timeouts"] for result in (lred, plain))
     assert waits < lred.run["drops"]["hook:lred"] / 2
-    assert waits >= 2 * before
+    assert waits >= 3 * before
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_marking_keeps_the_window_at_its_best_without_a_timeout() -> None:
-    plain, marked = (run(chain_of_100_s(7, scheme=scheme)) for scheme in ("newreno", "lred-ecn"))
-    assert marked.run["flows"][0]["timeouts"] == 0
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_marking_keeps_the_window_at_its_best_with_few_timeouts(seed: int) -> None:
+    dropped, marked = (run(chain_of_100_s(7, scheme=scheme, seed=seed)) for scheme in ("lred", "lred-ecn"))
+    assert marked.run["flows"][0]["timeouts"] < dropped.run["flows"][0]["timeouts"] / 3
     assert near_the_best(marked) > 0.75
-    assert 1 < marked.goodput_bps / plain.goodput_bps < 1.05
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize(("hops", "everywhere", "first"), [(7, 0.09, 0.04), (32, 0.25, 0.08)])
+def test_marking_has_about_the_goodput_of_newreno() -> None:
+    """About the same means within 5 %, as in the lab's prediction."""
+    seeds = range(1, 11)
+    plain, marked = (
+        [run(chain_of_100_s(7, scheme=scheme, seed=seed)).goodput_bps for seed in seeds]
+        for scheme in ("newreno", "lred-ecn")
+    )
+    assert 0.95 < marked[0] / plain[0] < 1.05  # the seed of the table
+    assert 0.95 < fmean(marked) / fmean(plain) < 1.05
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("hops", "everywhere", "first"), [(7, 0.19, 0.04), (32, 0.33, 0.08)])
 def test_dropping_at_the_first_node_alone_costs_less(hops: int, everywhere: float, first: float) -> None:
     lost: dict[type[LinkLayer], list[float]] = {MyLinkRed: [], AtTheFirstNode: []}
-    for seed in range(1, 11):
+    for seed in range(1, 31):
         tried = chain_of_100_s(hops, seed=seed)
         plain = run(tried).goodput_bps
         for layer, shares in lost.items():
             shares.append(1 - run_link_layer(tried, layer).goodput_bps / plain)
-    # Seeds scatter by 3 to 5 %, so a mean of ten is accurate to 0.03.
-    assert abs(fmean(lost[MyLinkRed]) - everywhere) <= 0.03
-    assert abs(fmean(lost[AtTheFirstNode]) - first) <= 0.03
+    # Seeds scatter by 3 to 5 %, so a mean of thirty is accurate to 0.02.
+    assert abs(fmean(lost[MyLinkRed]) - everywhere) <= 0.02
+    assert abs(fmean(lost[AtTheFirstNode]) - first) <= 0.02
     assert fmean(lost[AtTheFirstNode]) > 0
 
 

@@ -127,7 +127,7 @@ def dropping():
 # early drops cost TCP more than they save. TCP repairs most of these drops by duplicate ACKs. But at a window of three
 # packets there are often too few duplicate ACKs, so TCP waits for its retransmission timer, which is one second here.
 # With Link RED, TCP times out several times as often as plain NewReno. **Marking** tells TCP the same without losing a
-# packet: few timeouts, the window at its best, and about the same goodput.
+# packet: less than a third of Link RED's timeouts, the window at its best, and about the same goodput as NewReno.
 
 # %% [markdown]
 # ## Adaptive pacing
@@ -142,9 +142,9 @@ pacing = {
 lab.table(header, [row(name, result) for name, result in pacing.items()], "100 s, seed 1, static routes.")
 
 # %% [markdown]
-# Pacing alone leaves hardly any contention drop, and still goodput falls by some 6 %: the wait after each frame costs
-# more than the drops did. TCP's mean window grows to about thirty, because hardly any loss limits it. The paper reports
-# a similar value (26).
+# Pacing alone leaves hardly any contention drop, and still goodput falls by 6 to 8 % (seeds 1 to 6): the wait after
+# each frame costs more than the drops did. TCP's mean window grows to about thirty, because hardly any loss limits it.
+# The paper reports a similar value (26).
 #
 # ## Explore
 
@@ -228,9 +228,9 @@ lab.table(
 
 # %% [markdown]
 # **Read the table.** NewReno is unfair with all four seeds, and chance decides which flow it starves: this part of the
-# paper's result holds. Link pacing alone makes the flows more equal with each seed, and nearly equal with two seeds of
-# four. With Link RED and pacing together the flows are unequal again with each seed, whereas the paper reports a Jain's
-# index of 0.998.
+# paper's result holds. Link pacing alone makes the flows more equal with three seeds of four, and nearly equal with two
+# of them. With Link RED and pacing together the flows are unequal again with each seed, whereas the paper reports a
+# Jain's index of 0.998.
 #
 # ## On real hosts
 # Real hosts have no air of 2001. These runs use the air of today's 802.11b, also in the simulator.
@@ -268,8 +268,8 @@ lab.on_real_hosts("lab3.lred", *(today.vary(scheme=scheme) for scheme in ("newre
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1 (`self.node != 0 or ...` in `passes`): if only the first node drops packets, the
-# cost is lower, but there is no gain. Over ten seeds of 100 s, the class at all nodes has about 16 % less goodput than
-# NewReno at 7 hops and 33 % less at 32 hops, where each of 32 nodes drops independently; at the first node alone
-# about 3 and 8 % less. Question 2: nothing, because ACKs are cumulative. The loss only makes the sender burstier. The
+# cost is lower, but there is no gain. Over thirty seeds of 100 s, the class at all nodes has about 19 % less goodput
+# than NewReno at 7 hops and 33 % less at 32 hops, where each of 32 nodes drops independently; at the first node alone
+# about 4 and 8 % less. Question 2: nothing, because ACKs are cumulative. The loss only makes the sender burstier. The
 # class of the exercise follows the same rule as PaceLab's Link RED, but with another stream of random numbers. So the
 # results differ by as much as two seeds differ.

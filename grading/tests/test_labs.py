@@ -432,7 +432,7 @@ def test_the_cells_that_a_student_opens_later_are_no_answers() -> None:
 
 def test_answers_in_words_are_shown_and_earn_nothing() -> None:
     lab = LABS["lab2"]
-    told = untouched(lab).replace("#    changes?", "#    changes?\n#\n#    It does <b>not</b>.")
+    told = untouched(lab).replace("the curve changes?", "the curve changes?\n#\n#    It does <b>not</b>.")
     found = read_submission("ann", {"lab2_window.ipynb": notebook(told, ("markdown", "One thing more."))}, lab)
     assert found.answers == ("It does <b>not</b>.", "One thing more.")
     verdict = judge(found, lab, walls=NO_WALLS)

@@ -390,7 +390,11 @@ def test_out_of_interference_delay_knows_the_carrier_sense_range(sense: float, h
         (("settings",), {"colour": 1}, "task: settings.colour: "),
         (("settings",), {"node": None}, "task: settings: .*node"),
         (("settings",), {"node": -1}, "task: node must be a whole number from 0 to 100000, not -1"),
-        (("settings",), {"phy": "802.11x"}, r"task: --phy must be one of .* 802\.11g, 802\.11n, n, not '802\.11x'"),
+        (
+            ("settings",),
+            {"phy": "802.11x"},
+            r"task: --phy must be one of .* 802\.11n, 802\.11ac, 802\.11ax, not '802\.11x'",
+        ),
     ],
 )
 def test_an_unknown_a_missing_and_a_wrong_field_are_named(

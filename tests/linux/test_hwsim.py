@@ -323,7 +323,7 @@ def test_medium_that_is_not_there_or_is_our_own_is_refused(monkeypatch: pytest.M
     program = tmp_path / "wmediumd"
     program.write_text("#!/bin/sh\necho 'wmediumd v0.5 - a wireless medium simulator (PaceLab mediumd 0.1.0)'\n")
     program.chmod(0o755)
-    with pytest.raises(HostError, match=r"is PaceLab's own"):
+    with pytest.raises(HostError, match=r"is PaceLab's mediumd"):
         stock.find_program()
     program.write_text("#!/bin/sh\necho Version: 0.3.1\n")
     assert stock.find_program() == program

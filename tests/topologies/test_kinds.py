@@ -181,7 +181,7 @@ def test_pairs_refuse_a_shift_that_has_no_meaning() -> None:
         ValueError, match="--shift 10 needs --layout shared, the only layout with a receiver between the senders"
     ):
         load_topology("pairs", layout="facing", shift=10.0)
-    with pytest.raises(ValueError, match="less than half"):
+    with pytest.raises(ValueError, match="less than 50"):
         load_topology("pairs", apart=100.0, shift=50.0)
 
 

@@ -46,8 +46,9 @@ class LabHandIn(Assignment):
 
     @property
     def handed_out(self) -> str:
-        """The master, and what surrounds its cells with answers in the notebook."""
-        return _text(self.file) + FOLD + FOLD_END
+        """The master, and as comments what surrounds its cells with answers in the notebook."""
+        around = "".join(f"# {line}\n" for line in (FOLD + FOLD_END).splitlines())
+        return f"{_text(self.file)}\n{around}"
 
     @property
     def model(self) -> str:

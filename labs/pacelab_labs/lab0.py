@@ -71,8 +71,7 @@ LAB0 = {
                 mistakes={
                     1.7557: "the sum of squares was divided by n = 5; divide it by n - 1, because the mean comes "
                     "from the same samples.",
-                    4.3892: "that is t times the standard deviation of one sample; divide it by sqrt(n) to get that of "
-                    "the mean of n samples.",
+                    4.3892: "that is t times the standard deviation of the samples; divide it by sqrt(n).",
                     0.7071: "that is the standard error; multiply it by t.",
                 },
             ),

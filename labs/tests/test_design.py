@@ -113,7 +113,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
     ],
     "lab2.schedule": [
         (scheduled(4), "✗ it loses at most three quarters"),
-        (scheduled(6), "✗ no window carries 3 % more"),
+        (scheduled(6), "✗ the goodput is at most 3 % below that of the best window"),
     ],
     "lab4.lose": [
         (lambda spacing_m: (550 // spacing_m, 64), "✗ TCP-GAP carries at least 20% less"),

@@ -48,6 +48,8 @@ def test_hidden_terminals_starve_somebody_and_exposed_ones_cost_everybody_a_litt
     starved = {key: sum(min(each) < STARVED_BPS for each in found) for key, found in pairs.items()}
     total = {key: math.fsum(sum(each) for each in found) for key, found in pairs.items()}
     assert len(places) == 124
+    mean_kbps = {key: total[key] / 2000 / len(places) for key in total}
+    assert (round(mean_kbps[250, False]), round(mean_kbps[550, False])) == (969, 1012)
     assert starved == {(250, False): 8, (250, True): 0, (550, False): 0, (550, True): 0}
     assert round(1 - total[550, True] / total[550, False], 2) == 0.13
 

@@ -24,7 +24,9 @@ def find_mediumd() -> Path:
             return place
     found = shutil.which("mediumd")
     if found is None:
-        raise HostError("real hosts: no program mediumd here; build it in the source tree: make build")
+        raise HostError(
+            "real hosts need the program mediumd, which is not installed; run `make build` in the source tree"
+        )
     return Path(found)
 
 

@@ -88,7 +88,7 @@ def _find_unshare() -> str:
         raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
     if program is None:
-        raise HostError("real hosts: no program unshare here: apt-get install util-linux")
+        raise HostError("real hosts need the program unshare, which is not installed; run `apt-get install util-linux`")
     return program
 
 

@@ -62,8 +62,8 @@ def check_paths(options: Options, network: Topology) -> None:
             continue
         ends = f"{network.nodes[flow.src].name} -> {network.nodes[flow.dst].name}"
         raise ConfigError(
-            f"topology {options.topology!r}: no path connects {ends} at 0 s; nodes that meet later need "
-            "--backend sim --routing aodv"
+            f"topology {options.topology!r}: no path connects {ends} at the start of the run; if nodes come "
+            "into range later, use --backend sim --routing aodv"
         )
 
 

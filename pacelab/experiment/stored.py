@@ -33,9 +33,8 @@ def request_of(config: Mapping[str, Any], own_files: Mapping[str, str]) -> Reque
             raise ConfigError(f"the run's {name} {config[name]!r} is a file of your own; give that file with {flag}")
         if not own and name in own_files:
             raise ConfigError(
-                f"{flag.split()[0]} {own_files[name]!r} was given, but the run's {name} {config[name]!r} is not a "
-                "file; "
-                "use `pacelab run` with all options for another experiment"
+                f"{flag.split()[0]} {own_files[name]!r} names a file of your own, but the stored run used the "
+                f"built-in {name} {config[name]!r}; leave out {flag.split()[0]}, or start a new run with `pacelab run`"
             )
     flat = {name: value for name, value in config.items() if name not in GROUPS and not name.endswith(DIGEST)}
     for group in GROUPS:

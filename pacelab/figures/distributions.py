@@ -34,7 +34,9 @@ def find_distributed(given: str) -> Quantity:
     quantity = find_quantity(given)
     if quantity.flows is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.flows is not None)
-        raise ConfigError(f"--cdf needs a quantity of flows; --y must be one of {allowed}, not {quantity.short}")
+        raise ConfigError(
+            f"--cdf needs a quantity that each flow has; --y must be one of {allowed}, not {quantity.short}"
+        )
     return quantity
 
 

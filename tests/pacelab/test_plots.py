@@ -378,7 +378,8 @@ def test_flows_of_all_seeds_share_one_curve() -> None:
     [
         (
             "jain",
-            "--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent, timeouts, mos,",
+            "--cdf needs a quantity that each flow has; --y must be one of goodput, "
+            "rtt, rtt-p95, resent, timeouts, mos,",
         ),
         ("mos", "--cdf --y mos: no flow of these runs has it"),
     ],
@@ -403,7 +404,8 @@ def test_a_figure_of_too_many_panels_is_refused_first() -> None:
         check_panels({"hops": list(range(7)), "rts": [True, False]})
     with pytest.raises(
         ConfigError,
-        match="--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent, timeouts, mos,",
+        match="--cdf needs a quantity that each flow has; --y must be one of goodput, "
+        "rtt, rtt-p95, resent, timeouts, mos,",
     ):
         find_distributed("retries")
 
@@ -425,7 +427,8 @@ def test_compare_and_plot_draw_them(in_tmp: Path, capsys: pytest.CaptureFixture[
         ),
         (
             ["--y", "jain"],
-            "--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent, timeouts, mos,",
+            "--cdf needs a quantity that each flow has; --y must be one of goodput, "
+            "rtt, rtt-p95, resent, timeouts, mos,",
         ),
     ):
         assert main(["plot", "c", "--cdf", *more]) == 2

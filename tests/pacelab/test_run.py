@@ -348,8 +348,8 @@ def test_a_damaged_result_or_another_experiment_is_refused(in_tmp: Path, capsys:
     assert main([*CHAIN, "--out", "first"]) == 0
     assert main(["rerun", "first", "--scheme", "mine.py:Mine"]) == 2
     assert (
-        "--scheme 'mine.py:Mine' was given, but the run's scheme 'newreno' is not a file; use `pacelab run`"
-        in capsys.readouterr().err
+        "--scheme 'mine.py:Mine' names a file of your own, but the stored run used the built-in scheme 'newreno'; "
+        "leave out --scheme, or start a new run with `pacelab run`" in capsys.readouterr().err
     )
     assert main(["rerun", "first", "--out", "first"]) == 2
     stored = Path("first/run.json")

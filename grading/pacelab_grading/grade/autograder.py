@@ -130,7 +130,8 @@ def _packages(number: Number) -> Iterator[tuple[Path, str]]:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if ran.returncode != 0:
-        raise HostError(f"the model solution cannot be graded for the zip: {ran.stderr.strip().splitlines()[-1]}")
+        reason = ran.stderr.strip().splitlines()[-1]
+        raise HostError(f"cannot build the autograder zip: grading the model solution failed: {reason}")
     ours = [name for name in ran.stdout.split() if name.startswith("pacelab")]
     for name in ours:
         spec = find_spec(name)

@@ -2,7 +2,7 @@
 # # Lab 0: tour and first comparison
 #
 # **You will be able to** run an experiment and read its result; distinguish payload and overhead on the air;
-# compare two schemes over several seeds; and say when a difference between two schemes is real.
+# compare two schemes (variants of TCP) over several seeds; and say when a difference between two schemes is real.
 #
 # **You need** to know Python and the meaning of a TCP window. **Time:** 45 minutes (about one minute of computing).
 #
@@ -24,14 +24,16 @@ from pacelab import Experiment, compare, lab, load_topology, run
 lab.back_ends()
 
 # %% [markdown]
-# The table lists the back ends of this computer. All labs run on `sim`, which uses virtual time and needs no root
-# rights. The cells *On real hosts* use another back end if this computer has another one. Otherwise these cells show
-# results that were recorded on another computer.
+# A back end is the program that carries out an experiment. The table lists PaceLab's back ends and shows which of them
+# this computer can use. All labs run on `sim`, which uses virtual time and needs no root rights. The cells *On real
+# hosts* use another back end if this computer has another one. Otherwise these cells show results that were recorded on
+# another computer.
 #
 # ## A network
-# This network is from a paper of 2006 about pacing, which this lab cites below: nodes in a line, 200 m apart. A node
-# decodes frames from up to 250 m away, that is, only from its neighbours. A node senses transmissions from up to 550 m
-# away. The last node is a gateway to a wired network.
+# The nodes of this network form a line and are 200 m apart. The network is from a paper of 2006, which this lab cites
+# below. The paper is about pacing: a sender that paces sends its packets at intervals, not in bursts. A node decodes
+# frames from up to 250 m away, that is, only from its neighbours. A node senses transmissions from up to 550 m away.
+# The last node is a gateway to a wired network.
 
 # %%
 chain = load_topology("chain", hops=4)
@@ -42,11 +44,12 @@ lab.network_map(
 
 # %% [markdown]
 # ## An experiment
-# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. Everything that you
-# leave out has a default: 802.11b at 11 Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the
-# wired host. The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. A
-# path with such a long round trip needs a large window. We use 64 packets. For comparison: over a chain of only one
-# hop, the goodput with a window of 32 packets is half of the goodput with 64 packets.
+# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. A scheme is a variant of
+# TCP, for example plain TCP NewReno, or TCP with pacing. Everything that you leave out has a default: 802.11b at 11
+# Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the wired host. The wired part consists of three
+# links of 40 ms each, so a round trip takes a quarter of a second. A path with such a long round trip needs a large
+# window. We use 64 packets. The window matters: over a chain of only one hop, TCP delivers half as much data per second
+# with a window of 32 packets as with 64 packets.
 
 # %%
 experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
@@ -54,8 +57,9 @@ result = run(experiment)
 lab.series(result, "goodput_bps", "cwnd_pkts")
 
 # %% [markdown]
-# A result is data. `result.run` has the content of the file `run.json`. The same experiment with the same seed gives
-# the same bytes on every computer. Another seed gives another run of the same experiment.
+# A result is data. `result.run` has the content of the file `run.json`. On the back end `sim`, the same version of
+# PaceLab writes an identical `run.json` on every computer, if the experiment and the seed are the same. Another seed
+# gives another run of the same experiment.
 
 # %%
 flow = result.run["flows"][0]
@@ -75,8 +79,8 @@ print(f"computed {mine / 1000:.1f} kbit/s, PaceLab's {flow['goodput_bps'] / 1000
 
 # %% [markdown]
 # ### Exercise: a window that is just large enough
-# This is a design problem. Your function gets a case and returns a design. The check runs the simulator with your
-# design and shows whether it meets its goals. Several designs may be right.
+# This is a design problem. Your function gets the numbers of one problem and returns the window that you choose. The
+# check runs the simulator with your window and shows whether the window meets the goals. Several windows may be right.
 #
 # A flow sends over `wired_hops` wired links of 40 ms each and one wireless hop at 11 Mbit/s, with `payload_bytes` bytes
 # of payload per packet. The wireless hop adds about 7.5 ms to the round-trip time. Choose the TCP window so that the
@@ -121,9 +125,9 @@ def four_hops_for_one():
 
 
 # %% [markdown] tags=["after"]
-# Nodes sense each other over two hops (400 m), so that the four hops mostly take turns. Only the first and the last
-# sender do not sense each other, because they are 600 m apart. On a longer chain, more pairs of hops are far enough
-# apart to send at the same time.
+# Nodes sense each other over two hops (400 m), so that the four hops mostly take turns. Of the four nodes that send
+# data packets, only n0 and n3 do not sense each other, because they are 600 m apart. On a longer chain, more pairs of
+# hops are far enough apart to send at the same time.
 
 # %% [markdown]
 # If you make the chain longer, at which length does the goodput stop falling? Move the slider.
@@ -206,9 +210,10 @@ lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 
 # %% [markdown]
 # **Read the figure.** With AODV, TCP-GAP has the higher mean on chains of 4 hops and more. With static routes, the two
-# schemes are close together for flows from wireless to wired. Pacing fixes a weakness of AODV: when a frame is lost to
-# contention, AODV assumes that the link is broken. So the paper's claim holds under the condition of the paper, which
-# is AODV. All labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and
+# schemes are close together for flows from wireless to wired. If the link layer gives up a frame because of contention,
+# AODV wrongly assumes that the link is broken. Pacing reduces contention, so AODV makes this mistake less often. With
+# AODV, which the paper also used, the direction of our means agrees with the paper. Three seeds are too few to check
+# the size of the gain. `pacelab claims` lists every claim that we checked, with the verdict from longer runs and
 # the reason.
 #
 # When do two schemes differ at a given number of hops? In the labs we use a cautious rule of thumb. If the two 95 %
@@ -251,8 +256,9 @@ lab.on_real_hosts("lab0.chain", short)
 # 1. Why is the goodput of one hop at 11 Mbit/s so far below 11 Mbit/s? How much of the difference do the ACKs of TCP
 #    cause? Measure the goodput without them: `Experiment(topology="chain", topology_options={"hops": 1, "wired":
 #    False}, traffic="udp-saturated")`.
-# 2. In the interactive figure, increase the number of wireless hops one by one and write down the goodput that the
-#    figure reaches. Beyond which length does one more hop cost almost no goodput? Why at that length?
+# 2. In the interactive figure, increase the number of wireless hops one by one. Write down the mean goodput of each
+#    chain, which is printed below the figure. Beyond which length does one more hop cost almost no goodput? Why at that
+#    length?
 #
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
 # Networks and the Internet*, MSWiM 2006. R. Jain: *The Art of Computer Systems Performance Analysis*, chapter 13

@@ -81,10 +81,10 @@ lab.check("lab1.roles", roles)
 lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=interference_m(200, 10, 550))
 
 # %% [markdown]
-# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more, because H is 400 m
-# from F. By the definition above, node D is now exposed: D senses E and waits, although a frame from D would not
-# destroy the data frame at F. But D does not wait for nothing: a frame from D would destroy the ACK that F sends to
-# E. Remember node H. A later part of this lab uses H again.
+# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more, because H is 400 m from
+# F. By the definition above, node D is now exposed: D senses E and waits, although a frame from D would not destroy the
+# data frame at F. But D has a good reason to wait: a frame from D would destroy the ACK that F sends to E. Remember
+# node H. A later part of this lab uses H again.
 #
 # ## Hidden
 # Two senders send to one receiver in the middle. Each sender is out of the other sender's range. (In this topology, the
@@ -100,7 +100,7 @@ print(f"one pair alone, RTS/CTS off: {alone[False]:.0f} kbit/s of 2000")
 
 # %%
 hidden_guess = lab.predict(
-    "RTS/CTS is off. Compare the goodput of two hidden senders together with the goodput of one sender alone:",
+    "RTS/CTS is off. Which share of the goodput of one sender alone do two hidden senders get in total?",
     {
         "about all of it, in turns": (0.8, 1.1),
         "about half: they collide now and then": (0.4, 0.8),
@@ -161,9 +161,9 @@ lab.table(
 
 # %% [markdown]
 # ## Exposed
-# There are two pairs, back to back: n1 sends to n0, and n2 sends to n3. The senders are 200 m apart. Each receiver is
-# 200 m from its own sender and 400 m from the other sender, so the other sender's frame arrives 12 dB weaker. But each
-# sender senses the other sender, and waits.
+# There are two pairs, back to back, with the nodes n0, n1, n2 and n3 from left to right: n1 sends to n0, and n2 sends
+# to n3. The senders are 200 m apart. Each receiver is 200 m from its own sender and 400 m from the other sender, so the
+# other sender's frame arrives 12 dB weaker. But each sender senses the other sender, and waits.
 
 # %%
 exposed_guess = lab.predict(
@@ -190,8 +190,8 @@ def two_exposed_senders():
 # There are four layouts. *in-line*: each receiver is to the right of its sender. *back-to-back*: the senders are
 # between the receivers. *facing*: the receivers are between the senders. *shared*: both senders send to one receiver in
 # the middle. (The figure stops at 490 m in this layout, because the receiver decodes neither sender if they are farther
-# apart.) For each layout, find the distance at which the pairs stop interfering with each other. Then set the sense
-# range to 250 m. What gets better, and what gets worse?
+# apart.) For each layout except *shared*, find the distance from which on each pair has nine tenths of its full goodput
+# or more. Then set the sense range to 250 m. What gets better, and what gets worse?
 
 
 # %%
@@ -229,9 +229,10 @@ lab.explore(
 #   sending?)
 # * *back-to-back*, 560 m: the senders are beyond the sense range. Both pairs get their full goodput: **spatial reuse**.
 #
-# ## A hidden terminal that does no harm
+# ## A sender outside the interference range
 # Return to node H in figure 1. H is 600 m from E, does not sense E, and may start sending at any time. Let H send to I
-# while E sends to F. At F, H's frames arrive from 400 m and E's from 200 m, so H's frames are 12 dB weaker.
+# while E sends to F. At F, H's frames arrive from 400 m and E's from 200 m, so H's frames are 12 dB weaker. The
+# interference range of this link is 356 m, so H is not a hidden terminal.
 
 # %%
 H_SENDS = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 600.0}}
@@ -267,8 +268,9 @@ lab.fates(*(Experiment(**H_SENDS, rts=on, **UDP) for on in (False, True)), sende
 # A data frame is long. When H starts, F is nearly always receiving a data frame. H's frame is weaker and later, so F
 # keeps the frame that it is receiving.
 #
-# An RTS is short, and F is silent most of the time. So H's frame usually reaches F first, and F locks on to H's frame.
-# With the radio preset `ns2`, a receiver never switches to a later frame, even if the later frame is much stronger.
+# An RTS is short, so most of the time F is not receiving a frame from E. Therefore H's frame usually reaches F first,
+# and F locks on to H's frame. With the radio preset `ns2`, a receiver never switches to a later frame, even if the
+# later frame is much stronger.
 #
 # F does decode some of E's RTSs. But F senses H, which is 400 m away, and cannot decode H's frames. In ns-2, a
 # station sends no CTS while it senses the channel busy, nor during the waiting time after an undecodable frame
@@ -298,21 +300,24 @@ def beside(radio):
 
 rows = [beside(radio) for radio in ("ns2", "standard", "sinr")]
 header = ("radio preset", "RTS off: E→F", "H→I", "RTS on: E→F", "H→I")
-lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 1531 with it (ns2).")
+lab.table(
+    header, rows, "kbit/s over 10 s; one pair alone gets 1681 without RTS/CTS and 1531 with it (ns2)."
+)
 
 # %% [markdown]
 # The same link has a different result with each of the three receiver models:
 #
-# * `ns2`: with RTS off, E loses next to nothing. With RTS on, E starves. ns-2.35 itself gives the same result.
-# * `standard`: with RTS off E loses about 30 % (mean of seeds 1 to 10), and RTS on recovers most of that. If F has
-#   locked on to a frame from H, F receives that frame until it ends, and misses everything that E sends meanwhile. But
-#   F is allowed to answer each RTS that F decodes.
+# * `ns2`: with RTS/CTS off, E loses next to nothing. With RTS/CTS on, E starves. ns-2.35 itself gives the same result.
+# * `standard`: with RTS/CTS off, E loses about 30 % of its goodput (mean of seeds 1 to 10). With RTS/CTS on, E keeps
+#   more than nine tenths of the goodput that it would have alone with RTS/CTS. If F has locked on to a frame from H, F
+#   receives that frame until it ends, and misses everything that E sends meanwhile. But F is allowed to answer each RTS
+#   that F decodes.
 # * `sinr`: H does no harm at all. In this model, a frame that is too weak to decode counts as noise, and a receiver
 #   does not lock on to it.
 #
-# So "hidden" is not a property of a place on a map. Whether a node is hidden depends on distance, on power, on which
-# frame a receiver locks on to, and on which stations may answer. Papers that used ns-2 show the result of the preset
-# `ns2`.
+# So a map of the nodes does not tell you which senders do harm. Whether a distant sender harms a link depends on
+# distance, on power, on which frame a receiver locks on to, and on which stations may answer. Papers that used ns-2
+# show the result of the preset `ns2`.
 
 # %% [markdown]
 # ### Exercise: starve a link by RTS/CTS
@@ -343,9 +348,10 @@ lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone, RTS off", alon
 
 # %% [markdown]
 # ### Exercise: two pairs with full goodput, as close together as possible
-# Two pairs send without RTS/CTS, `back-to-back` (n1, n0, n2, n3: the senders n0 and n2 are in the middle) or `in-line`
-# (n0, n1, n2, n3). Return the smallest distance of the senders n0 and n2 at which each pair has its full goodput, that
-# is, at least 95 % of the goodput of a pair that sends alone. The check accepts up to 50 m more than needed.
+# Two pairs send without RTS/CTS: n0 to n1, and n2 to n3. The order on the line is n1, n0, n2, n3 (`back-to-back`) or
+# n0, n1, n2, n3 (`in-line`). Return the smallest distance of the senders n0 and n2 at which each pair has its full
+# goodput, that is, at least 95 % of the goodput of a pair that sends alone. The check accepts up to 50 m more than
+# needed.
 
 
 # %%
@@ -361,14 +367,16 @@ def nearest_m(layout, link_m, sense_m):
 lab.check("lab1.reuse", nearest_m)
 
 # %% [markdown]
-# Spatial reuse is what makes a long chain useful: in figure 1 above, A can send to B while E sends to F. At best, every
-# fourth hop of a chain can be active at the same time. Lab 2 shows what this means for TCP's window.
+# Spatial reuse is what makes a long chain useful: in figure 1 above, A can send to B while E sends to F. With the
+# interference range of the paper (550 m), at best every fourth hop of a chain can be active at the same time. Lab 2
+# shows what this means for TCP's window.
 #
 # ## Capture between hidden senders
-# Two hidden senders are 300 m apart. Move the receiver towards n0. At which distance does the goodput jump? Then try
-# the other radio presets. With `ns2` a receiver keeps an earlier frame that is 10 dB stronger, but never switches to
-# a later frame. `standard` compares the signal with the interference in every part of a frame. `sinr` decodes a frame
-# with an error probability.
+# Two hidden senders are 300 m apart. How many metres must you move the receiver from the middle towards n0 until the
+# goodput of n0 rises sharply? Then try the other radio presets. With `ns2` a receiver keeps an earlier frame that is
+# 10 dB stronger, but never switches to a later frame. `standard` compares the signal with the interference in every
+# part of a frame. `sinr` computes an error probability from the ratio of the signal to interference and noise, and then
+# draws at random whether the frame is decoded.
 
 
 # %%
@@ -411,17 +419,18 @@ for shift in (40, 45):
     print(f"shift {shift} m: {near} m against {far} m, {advantage_db(near, far):.1f} dB")
 
 # %% [markdown]
-# Capture saves the near sender's frames, but the far sender starves. A scheme that only avoids collisions does not
-# make the shares fair. Compare each sender's goodput without RTS/CTS with the goodput of one pair alone. With `ns2`
-# and `standard`, the near sender gets less than a fifth if the shift is 40 m or less, and more than nine tenths if
-# the shift is 45 m or more. The result is the same for a shift to the left and to the right. The far sender never
-# gets a fifth, whatever the preset.
+# Capture saves the near sender's frames, but the far sender starves. So capture helps only one of the two senders, and
+# the shares become unfair. Compare each sender's goodput without RTS/CTS with the goodput of one pair alone. With `ns2`
+# and `standard`, the near sender gets less than a fifth if the shift is 40 m or less, and more than nine tenths if the
+# shift is 45 m or more. The result is the same for a shift to the left and to the right. The far sender never gets a
+# fifth, whatever the preset.
 #
 # ## Why stock wmediumd shows none of this
 # Mininet-WiFi emulates a wireless network with real Linux hosts. A separate program, the *medium*, decides which host
 # receives each frame, and when. Mininet-WiFi usually uses the medium `wmediumd`. wmediumd models neither carrier sense
-# nor collisions. It delivers a frame at `max(now, last expiry) + send time`. Here *last expiry* is the time at which
-# wmediumd will have sent the last frame that **any** station has queued so far.
+# nor collisions. It delivers a frame at `max(now, last expiry) + airtime`. Here *airtime* is the time that, by
+# wmediumd's calculation, it takes to send the frame, and *last expiry* is the time at which wmediumd will have sent the
+# last frame that **any** station has queued so far.
 #
 # ### Exercise: the medium with a single queue
 
@@ -448,8 +457,8 @@ lab.stock_wmediumd()
 
 # %% [markdown]
 # With stock wmediumd, hidden terminals lose nothing (no frame is sent a second time), and two pairs 2 km apart halve
-# each other's goodput. On such a medium a scheme against hidden terminals has nothing to fix, and the following labs
-# would show no effect.
+# each other's goodput. On such a medium, a scheme against hidden terminals has nothing to fix. The following labs use
+# PaceLab's own medium, which models carrier sense and collisions.
 #
 # ## On real hosts
 # This cell runs the hidden pair with real Linux hosts.
@@ -466,8 +475,8 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # * Two exposed senders share the goodput that each of them could have alone. They waste airtime because they wait, and
 #   no loss counter shows this waste.
 # * RTS/CTS can starve a link that loses next to nothing without it.
-# * Whether a node is hidden also depends on the receiver: the same positions give another answer with another radio
-#   preset.
+# * Whether a sender outside the interference range harms a link also depends on the receiver: the same positions give
+#   another answer with another radio preset.
 
 # %% [markdown]
 # ## Questions to think about
@@ -491,10 +500,12 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # 3. ...
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: hidden terminals starve one pair; exposed terminals cost every pair a little. We
-# ran the four layouts at 60 to 810 m in steps of 25 m, without RTS/CTS. With a sense range of 250 m, one of the pairs
-# gets less than 50 kbit/s in 8 of 124 runs; with a sense range of 550 m, in none. RTS/CTS fixes all eight runs. With a
-# sense range of 550 m, RTS/CTS costs 13 % of the goodput of all pairs together.
+# **For the instructor.** Question 1: the sense range of 250 m is worse here. Hidden terminals starve one pair; exposed
+# terminals make two pairs share the goodput of one pair. We ran the four layouts at 60 to 810 m in steps of 25 m,
+# without RTS/CTS. The mean goodput of a pair is 969 kbit/s with a sense range of 250 m, and 1012 kbit/s with 550 m.
+# With a sense range of 250 m, one of the pairs gets less than 50 kbit/s in 8 of 124 runs; with a sense range of 550 m,
+# in none. RTS/CTS fixes all eight runs. With a sense range of 550 m, RTS/CTS costs 13 % of the goodput of all pairs
+# together.
 #
 # Question 2: none. H is 400 m from F. With an interference range of 550 m and a decode range of 250 m, no CTS reaches
 # H. RTS/CTS fixes the hidden pair of this lab because these two ranges are equal there.
@@ -505,5 +516,5 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # *In-line*, 310 m, 250 m: n2 does decode n1's CTS while n2 is not sending. But most of n0's RTSs arrive at n1 while n2
 # is sending, so n1 does not answer.
 #
-# *A hidden terminal that does no harm*: students who answer "more" have learned that RTS/CTS works against hidden
+# *A sender outside the interference range*: students who answer "more" have learned that RTS/CTS works against hidden
 # terminals. Ask these students which station must be free to send so that RTS/CTS can work.

@@ -14,12 +14,12 @@
 # %%
 from pacelab import Experiment, LinkLayer, lab, run, run_link_layer
 
-AIR_OF_2001 = {"radio": "ns2-2001", "tcp_defaults": "ns2-2001", "rate_bps": 2_000_000}
+NS2_OF_2001 = {"radio": "ns2-2001", "tcp_defaults": "ns2-2001", "rate_bps": 2_000_000}
 
 
 def chain(hops, **more):
     return Experiment(
-        topology="chain", **AIR_OF_2001, topology_options={"hops": hops, "wired": False}, **more
+        topology="chain", **NS2_OF_2001, topology_options={"hops": hops, "wired": False}, **more
     )
 
 
@@ -215,7 +215,7 @@ lab.curves(lengths, curves["static"], xlabel="hops, static routes", ylabel="good
 
 # %%
 def crossing(scheme, seed):
-    tried = Experiment(topology="cross", **AIR_OF_2001, scheme=scheme, seed=seed, duration_s=60)
+    tried = Experiment(topology="cross", **NS2_OF_2001, scheme=scheme, seed=seed, duration_s=60)
     rates = [flow["goodput_bps"] / 1000 for flow in run(tried).run["flows"]]
     return " + ".join(f"{rate:.0f}" for rate in rates)
 
@@ -233,7 +233,8 @@ lab.table(
 # Jain's index of 0.998.
 #
 # ## On real hosts
-# Real hosts have no air of 2001. These runs use the air of today's 802.11b, also in the simulator.
+# Real hosts cannot use the frame formats and waiting times of the ns-2 of 2001. Here both the real hosts and the
+# simulator use standard 802.11b.
 
 # %%
 net = {"topology": "chain", "topology_options": {"hops": 4, "wired": False}}

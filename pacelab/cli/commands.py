@@ -84,14 +84,23 @@ def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, h
         _report([*result.notes, *hints], f"results in {folder}")
 
 
+PACED = "tcp-gap"
+"""The scheme that `compare` sets beside NewReno by default."""
+
+
 @with_experiment_options
 def compare(  # noqa: PLR0913  the command line makes options of them
     topology: TopologyName,
     *,
     schemes: Annotated[
-        str,
-        Option("--schemes", metavar="A,B", help="schemes or congestion controls to compare, or all; also FILE.py:NAME"),
-    ] = "newreno,tcp-gap",
+        str | None,
+        Option(
+            "--schemes",
+            metavar="A,B",
+            help="schemes or congestion controls to compare, or all; also FILE.py:NAME [default: newreno, and tcp-gap "
+            "where it can act]",
+        ),
+    ] = None,
     seeds: Annotated[
         str | None, Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
     ] = None,
@@ -119,7 +128,7 @@ def compare(  # noqa: PLR0913  the command line makes options of them
     single, axes = split_axes(topology, values)
     if full:
         _check_counted(single)
-    names = parse_names("--schemes", schemes)
+    names = _usual_schemes(topology, single, axes) if schemes is None else parse_names("--schemes", schemes)
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # compared side by side with gains, like congestion controls that are given as schemes
     count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
@@ -141,6 +150,19 @@ def compare(  # noqa: PLR0913  the command line makes options of them
         jobs=workers,
         store=None if cache is None else RunStore(folder=cache),
     )
+
+
+def _usual_schemes(topology: str, single: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[str]:
+    """NewReno, and TCP-GAP unless it cannot act on this network or its traffic, as on saturated UDP."""
+    from pacelab.figures.tables import BASELINE
+
+    options = {**single, **{name: choices[0] for name, choices in axes.items()}}
+    place(topology, options, scheme=BASELINE)  # other faults of the options are reported from here
+    try:
+        place(topology, options, scheme=PACED)
+    except ConfigError:
+        return [BASELINE]
+    return [BASELINE, PACED]
 
 
 def lab(

@@ -265,7 +265,7 @@ USAGE = [
         "--direction must be up for topology 'hidden', not down",
     ),
     ("run chain --traffic cbr --scheme tcp-gap", "--traffic cbr", "tcp traffic only"),
-    ("compare hidden", "--traffic udp-saturated", "use --traffic tcp or --scheme newreno"),
+    ("compare hidden --schemes newreno,tcp-gap", "--traffic udp-saturated", "use --traffic tcp or --scheme newreno"),
     ("run chain --scheme fixed-rate", "needs --pace-rate", "a number above 0"),
     (
         "run chain --out /proc/nowhere",

@@ -170,6 +170,20 @@ def test_all_schemes_stand_by_themselves(command: list[str], in_tmp: Path, capsy
     assert not Path("s").exists()
 
 
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("command", "compared"),
+    [("hidden --rts on,off", {"newreno"}), ("chain --hops 1 --no-wired", {"newreno", "tcp-gap"})],
+    ids=["saturated UDP", "TCP"],
+)
+def test_by_default_tcp_gap_is_compared_where_it_can_act(
+    command: str, compared: set[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = "--seeds 1 --seconds 1 --jobs 1 --json --out found"
+    assert main(["compare", *command.split(), *settings.split()]) == 0
+    assert {row["scheme"] for row in json.loads(capsys.readouterr().out)["compare"]["rows"]} == compared
+
+
 def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "chain", "--full", "--seconds", "10"]) == 2
     assert (

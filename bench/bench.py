@@ -183,7 +183,7 @@ PARAGRAPH = re.compile(
 
 
 def sentence(medians: Mapping[str, float]) -> str:
-    """Fill in the medians, which are stored by the names of duels.py's functions. Raises ValueError if one is missing."""
+    """Fill in the medians, by the names of duels.py's functions. Raises ValueError if one is missing."""
     shown = {name: f"{median:.0f}" if median >= 10 else f"{median:.2g}" for name, median in medians.items()}
     try:
         return WORDS.format(**shown)

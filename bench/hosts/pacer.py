@@ -242,9 +242,7 @@ def _pass_through(line: Line, seconds: float) -> bool:
     print(f"pass-through: {SENT_PPS} packets/s for {seconds:g} s: {lost} of {count} lost (target 0), {status['queue']}")
     print(f"    the agent took {1e6 * share / SENT_PPS:.1f} us of CPU a packet; median wait {median_us:.0f} us")
     if received < arrived:
-        print(
-            f"    {arrived - received} more packets arrived, but this benchmark's own receiver was too slow to read them"
-        )
+        print(f"    {arrived - received} more packets arrived, but the receiver here was too slow to read them")
     return lost == 0
 
 

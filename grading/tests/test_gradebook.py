@@ -430,7 +430,7 @@ def test_an_unchanged_template_gets_a_remark() -> None:
     worked_in = handed_out.replace("raise NotImplementedError", "return True", 2)  # the first is in its docstring
     made = [Submission(student="Ann", source=text) for text in (handed_out, worked_in, "def other(): ...", None)]
     rows = gradebook([replace(verdict("Ann", 0.0), assignment=1, problems=())] * 4, made, [], LateRule())
-    assert [row.remarks for row in rows] == ["unchanged: the student wrote nothing into the template", "", "", ""]
+    assert [row.remarks for row in rows] == ["unchanged: the file is the template as it was handed out", "", "", ""]
 
 
 def test_files_of_an_earlier_run_are_named(tmp_path: Path) -> None:
@@ -588,7 +588,7 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     result = replace(made.results[0], got="", printed="hello\n", reference=("senses",), public=True)
     document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
     output = document["tests"][0]["output"].splitlines()
-    assert output[0].startswith("note: run with the reference's senses")
+    assert output[0].startswith("note: run with the model solution's senses")
     assert output[1:] == ["expected: <b>", "steps:", "  x", "printed:", "  hello"]
     assert document["output"].splitlines() == ["fix <this>", "received:", "  a.py: graded", "  b.txt: left out"]
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output

@@ -101,7 +101,14 @@ MARK_HEIGHT = 0.91
 
 MOST_LANES = 16
 WIDTH_IN = 12.0
-LANE_IN = 0.92
+LANE_IN, LEAST_LANE_IN = 0.92, 0.5
+AROUND_LANES_IN = 0.75
+"""Height of a panel's title and x axis, and height of the legend."""
+SCREEN_IN = 6.2
+"""Height that a page shows at once on a screen of 1280 x 720 pixels. Lanes are lower, if they else need more."""
+LINE_HEIGHT = 1.2
+"""Distance of the lines of a text, as a multiple of its font size."""
+PT_PER_IN = 72
 CHARACTER_IN = 0.08
 """Width of a character in the small font. A text that does not fit into its block is left out."""
 SIGN_IN = 0.09
@@ -149,11 +156,18 @@ def plot_timeline(
     """
     log = read_records(records)
     names, lanes = _shown(log, names, lanes)
-    ax = ax or new_axes(WIDTH_IN, 1.2 + LANE_IN * len(lanes))
+    lane_in = _lane_in(1, len(lanes))
+    ax = ax or new_axes(WIDTH_IN, 1.2 + lane_in * len(lanes))
     figure = ax.get_figure(root=True)
     assert figure is not None
-    drawn = _Lanes(names, lanes, window_ns or find_window(log), figure.get_figwidth())
+    drawn = _Lanes(names, lanes, window_ns or find_window(log), width_in=figure.get_figwidth(), lane_in=lane_in)
     return draw_panel(ax, drawn.panel(log))
+
+
+def _lane_in(panels: int, lanes: int) -> float:
+    """The height of a lane, if a figure has so many panels, and so many lanes in all."""
+    fits = (SCREEN_IN - AROUND_LANES_IN * (panels + 1)) / max(lanes, 1)
+    return min(max(fits, LEAST_LANE_IN), LANE_IN)
 
 
 def _shown(
@@ -228,16 +242,21 @@ def choose_lanes(names: Mapping[int, str], records: Sequence[Record], window_ns:
 def timeline_chart(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]) -> Chart:
     """One figure of several experiments, one above the other, with one legend."""
     made, heights = [], []
-    for experiment, records, window_ns in panels:
-        known = lane_names(experiment)
-        nodes = choose_lanes(known, records, window_ns)
-        shown = f" (the {len(nodes)} busiest of {len(known)} nodes)" if len(nodes) < len(known) else ""
-        title = title_of(experiment) + shown
-        made.append(_Lanes(known, nodes, window_ns, WIDTH_IN).panel(read_records(records), title))
-        heights.append(0.75 + LANE_IN * len(nodes))
+    known = [lane_names(experiment) for experiment, _, _ in panels]
+    lanes = [choose_lanes(names, *panel[1:]) for names, panel in zip(known, panels, strict=True)]
+    lane_in = _lane_in(len(panels), sum(map(len, lanes)))
+    for names, nodes, (experiment, records, window_ns) in zip(known, lanes, panels, strict=True):
+        shown = f" (the {len(nodes)} busiest of {len(names)} nodes)" if len(nodes) < len(names) else ""
+        drawn = _Lanes(names, nodes, window_ns, width_in=WIDTH_IN, lane_in=lane_in)
+        made.append(drawn.panel(read_records(records), title_of(experiment) + shown))
+        heights.append(AROUND_LANES_IN + lane_in * len(nodes))
     aggregates = any(experiment.phy in AMENDMENTS for experiment, _, _ in panels)
     return Chart(
-        panels=tuple(made), width=WIDTH_IN, height=sum(heights) + 0.75, heights=tuple(heights), keys=keys(aggregates)
+        panels=tuple(made),
+        width=WIDTH_IN,
+        height=sum(heights) + AROUND_LANES_IN,
+        heights=tuple(heights),
+        keys=keys(aggregates),
     )
 
 
@@ -265,7 +284,9 @@ def keys(aggregates: bool) -> tuple[Key, ...]:
 class _Lanes:
     """Collects the marks of one panel; the x unit is ms."""
 
-    def __init__(self, names: Mapping[int, str], lanes: Sequence[int], window_ns: Window, width_in: float) -> None:
+    def __init__(
+        self, names: Mapping[int, str], lanes: Sequence[int], window_ns: Window, *, width_in: float, lane_in: float
+    ) -> None:
         self.names = names
         self.lanes = lanes
         self.window_ns = window_ns
@@ -273,6 +294,7 @@ class _Lanes:
         low_ms, high_ms = (edge / NS_PER_MS for edge in window_ns)
         # The layout is unknown until everything is drawn. Lane names and margins take about 6 % of the width.
         self.inches_per_ms = 0.94 * width_in / (high_ms - low_ms)
+        self.lane_pt = PT_PER_IN * lane_in
         self.marks: list[Mark] = []
 
     def panel(self, log: AirLog, title: str = "") -> Panel:
@@ -321,7 +343,8 @@ class _Lanes:
         span_ns = (frame.start_ns, frame.end_ns)
         room = self.characters(*span_ns)
         longer = (f"{frame.kind} → {to}", f"{frame.kind}\n→{to}", f"{LETTERS[frame.kind]}\n→{to}", LETTERS[frame.kind])
-        text = next((text for text in longer if max(map(len, text.split("\n"))) <= room), "")
+        fitting = (text for text in longer if self.is_low_enough(text, LEAST_PT, BAND_BLOCK))
+        text = next((text for text in fitting if max(map(len, text.split("\n"))) <= room), "")
         about = f"{frame.kind} from {self.name(frame.node)} to {to}, {_during(span_ns)}"
         self.bar(frame.node, span_ns, BAND_BLOCK, ALL_BLOCKS[frame.kind], text, name=frame.kind, about=about, above=5)
 
@@ -388,6 +411,7 @@ class _Lanes:
             return
         width_in = (box["x2"] - box["x1"]) * self.inches_per_ms
         fits = width_in >= max(map(len, text.split("\n"))) * CHARACTER_IN * size / LEAST_PT
+        fits = fits and self.is_low_enough(text, size, band)
         self.marks.append(
             Block(
                 **box,
@@ -409,6 +433,10 @@ class _Lanes:
             return None
         bottom = self.low[node] + band[0]
         return {"x1": start_ns / NS_PER_MS, "x2": end_ns / NS_PER_MS, "y1": bottom, "y2": bottom + band[1]}
+
+    def is_low_enough(self, text: str, size: float, band: tuple[float, float]) -> bool:
+        """Whether the lines of a text fit into a band. The letters of one line are lower than its font size."""
+        return size * (0.9 + LINE_HEIGHT * text.count("\n")) <= band[1] * self.lane_pt
 
     def characters(self, start_ns: int, end_ns: int) -> int:
         """Number of characters that fit into the visible part of a span."""

@@ -15,7 +15,16 @@ from matplotlib.patches import Rectangle
 import pacelab
 from pacelab.cli.main import main
 from pacelab.figures.airlog import AirLog, Backoff, Frame, Hearing, Hold, Mark, find_window, read_records
-from pacelab.figures.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
+from pacelab.figures.timeline import (
+    BLOCKS,
+    COLLISION,
+    HOLDS,
+    choose_lanes,
+    plot_timeline,
+    record_air,
+    timeline_chart,
+    title_of,
+)
 
 # The content of the engine's records: spans, outcomes of receptions, windows of interest.
 
@@ -210,6 +219,23 @@ def test_very_narrow_blocks_are_not_hatched(window_ms: int, hatched: bool) -> No
 def test_title_says_what_matters() -> None:
     experiment = pacelab.Experiment(topology="hidden", rts=False, seed=7)
     assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"
+
+
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_two_pairs_with_and_without_rts_fit_one_screen(pairs: int) -> None:
+    """A page shows about 600 pixels of a notebook at once, at 96 pixels per inch."""
+    experiment = pacelab.Experiment(topology="pairs")
+    records = [[100_000 * node, node, "send-rts", 0, 352_000] for node in range(4)]
+    drawn = timeline_chart([(experiment, records, (0, 1_000_000))] * pairs)
+    assert drawn.height * 96 <= 600
+    assert drawn.height == pytest.approx(sum(drawn.heights) + 0.75)
+
+
+@pytest.mark.parametrize(("lanes", "shown"), [(2, "DATA\n→n1"), (12, "D")])
+def test_a_text_of_two_lines_is_only_in_a_lane_that_is_high_enough(lanes: int, shown: str) -> None:
+    names = {node: f"n{node}" for node in range(lanes)}
+    texts = [text.get_text() for text in draw(EXCHANGE, names=names, window_ns=(0, 30_000_000)).texts]
+    assert [text for text in texts if text.startswith("D")] == [shown]
 
 
 def test_the_busiest_of_many_nodes_have_lanes() -> None:

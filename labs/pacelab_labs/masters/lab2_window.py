@@ -216,7 +216,7 @@ lab.table(
 # At a limit of 32 our mean window is 9.1 packets. TCP does not stay at W\*, because no signal tells TCP to stop. Beyond
 # W\*, goodput hardly falls, and losses are rare.
 #
-# ## Loss without overflow
+# ## Where are packets lost?
 # In the Internet a packet is lost at a full queue. Where does a chain lose packets? Predict the answer.
 
 # %%

@@ -38,8 +38,7 @@ header = ("window", "kbit/s", "round trip, ms", "lost in the air")
 # table of this lab also shows the **round trip** that TCP measures.
 #
 # The network: data comes from a wired host, over a gateway, to a node four hops away (11 Mbit/s). With a pacer at the
-# gateway, hardly any packet is lost. A TCP that grows until it loses a packet then fills whatever window the receiver
-# advertises.
+# gateway, hardly any packet is lost.
 
 # %%
 windows = lab.predict(
@@ -63,6 +62,7 @@ def larger_windows():
 
 
 # %% [markdown] tags=["after"]
+# A TCP that grows until it loses a packet fills whatever window the receiver advertises, if hardly any packet is lost.
 # The round trip is the window times the pace: all of the window waits at the gateway. Goodput is the same with each
 # window, so the paper's figures cannot show this. NewReno alone has the same round trip with each of the three windows,
 # because its losses limit its window.

@@ -101,6 +101,12 @@ def test_a_stopped_batch_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     verdicts = grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert graded == ["s0", "s1", "s2"]
     assert [verdict.student for verdict in verdicts] == ["s0", "s1", "s2"]
+
+    def counting_only(_process: JudgeProcess, submission: Submission, _settings: BatchSettings) -> Verdict:
+        graded.append(submission.student)
+        return verdicts[0]
+
+    monkeypatch.setattr(JudgeProcess, "judge", counting_only)
     for path in tmp_path.iterdir():
         path.write_text("{")  # as a full disk would leave it without the rename
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)

@@ -71,8 +71,8 @@ REUSE = Demo(
         "Once B and C are farther apart than the sense range, each pair gets its full goodput, that of a pair that "
         "sends alone.",
         "Between these distances (360 to 550 m from B to C, if the sense range is 550 m), B senses C but still "
-        "receives A's frames, by capture. Without RTS/CTS both pairs then get nearly their full goodput, or four "
-        "fifths of their full goodput at 11 Mbit/s.",
+        "receives A's frames, by capture. Without RTS/CTS each pair then gets at least nine tenths of its full goodput "
+        "at 1 and 2 Mbit/s, and at least two thirds at the higher rates.",
         "Now switch RTS/CTS on: the pair of A and B gets less than half of its rate, and often almost nothing. B "
         "starts to receive C's frames, cannot decode them, and may not answer A's RTS.",
     ),
@@ -133,7 +133,8 @@ STARVATION = Demo(
         "Pacing at the senders and at the gateway gives A and C a share: over static routes, TCP-GAP gives each of "
         "them more than 25 kbit/s, with or without Goodput Control. The line below the bars says what that costs.",
         "Over static routes and without Goodput Control, B and D still get more than A and C. Goodput Control at the "
-        "gateway throttles B and D.",
+        "gateway throttles a flow that gets much more than the mean: on average over many seeds, B and D get less "
+        "with it.",
         "Over static routes, Link RED with pacing gives up fewer packets than NewReno alone, but A and C still get "
         "less than 50 kbit/s each.",
         "When contention destroys frames, AODV assumes that links are broken: NewReno alone then carries at least a "

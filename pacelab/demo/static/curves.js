@@ -124,7 +124,7 @@ export class SweepCurve {
     const fontPx = legibleSize(scale, 15);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const known = points.map(([at, bps]) => [at, bps / 1e3]).sort((a, b) => a[0] - b[0]);
-    const [low, top] = axisRange(known.map(([, kbps]) => kbps));
+    const { low, top, ticks } = axisOf(known.map(([, kbps]) => kbps));
     const [left, right, bottom] = [EDGE_PX.left, width - RIGHT_PX, height - EDGE_PX.bottom];
     const x = (at) => left + ((at - control.low) / (control.high - control.low)) * (right - left);
     const y = (kbps) => bottom - ((kbps - low) / (top - low)) * (bottom - EDGE_PX.top);
@@ -142,7 +142,7 @@ export class SweepCurve {
       right,
       EDGE_PX.top / 2,
     );
-    for (const value of tickValues(low, top, 3)) {
+    for (const value of ticks) {
       context.fillStyle = "#ddd";
       context.fillRect(left, y(value), right - left, 1);
       context.fillStyle = "#222";
@@ -205,24 +205,31 @@ function spreadLabels(ends, bottom) {
 }
 
 /**
- * The ends of the goodput axis. It starts at 0 if the values then fill at least half of it. Else it starts below the
- * lowest value, but it is never shorter than a quarter of the highest value, so that it does not magnify noise.
+ * The ends of the goodput axis, and its ticks. It starts at 0 if the values then fill at least half of it. Else it
+ * starts at a tick below the lowest value, but it is never shorter than a quarter of the highest value, so that it does
+ * not magnify noise.
  */
-function axisRange(values) {
+function axisOf(values) {
   const [lowest, highest] = [Math.min(...values), Math.max(...values, 1)];
-  if (lowest < highest / 2) return [0, niceCeiling(highest)];
+  if (lowest < highest / 2) return { low: 0, top: niceCeiling(highest), ticks: tickValues(0, niceCeiling(highest), 3) };
   const room = Math.max(0.15 * (highest - lowest), (0.25 * highest - (highest - lowest)) / 2);
-  return [lowest - room, highest + room];
+  const step = stepOf(highest - lowest + 2 * room, 3);
+  const [first, last] = [Math.floor((lowest - room) / step), Math.ceil((highest + room) / step)];
+  const ticks = Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(6)));
+  return { low: ticks[0], top: ticks.at(-1), ticks };
 }
 
 const niceCeiling = (value) => {
   const unit = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 3, 4, 5, 6, 8, 10].find((part) => part * unit >= value) * unit;
 };
-const tickValues = (low, high, maxTicks = 5) => {
-  const rough = (high - low) / Math.min(Math.max(maxTicks, 1), 5);
+const stepOf = (length, maxTicks) => {
+  const rough = length / Math.min(Math.max(maxTicks, 1), 5);
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((part) => part * unit >= rough) * unit;
+  return [1, 2, 5, 10].find((part) => part * unit >= rough) * unit;
+};
+const tickValues = (low, high, maxTicks = 5) => {
+  const step = stepOf(high - low, maxTicks);
   const first = Math.ceil(low / step);
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) =>
     Number(((first + index) * step).toPrecision(6)),

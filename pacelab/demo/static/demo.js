@@ -20,6 +20,8 @@ const SWEEP_PAUSE_MS = 20; // between two points of the curve, so that the page 
 
 const mbps = (bps) => (bps / 1e6).toFixed(2);
 const kbps = (bps) => String(Math.round(bps / 1e3));
+/** A slider's value as text: "1 segment", "3 segments". */
+const withUnit = (value, unit) => `${value} ${Number(value) === 1 ? unit.replace(/s$/, "") : unit}`;
 const WORST_MOS = 1;
 const BEST_MOS = 4.5;
 
@@ -239,9 +241,9 @@ export class PacelabDemo extends HTMLElement {
     input.setAttribute("aria-label", control.label); // Else the label element names the output, its first descendant.
     const shown = document.createElement("output");
     shown.setAttribute("aria-live", "off"); // The slider announces its value itself.
-    this.showValue(input, shown, `${control.value} ${control.unit}`);
+    this.showValue(input, shown, withUnit(control.value, control.unit));
     input.addEventListener("input", () => {
-      this.showValue(input, shown, `${input.value} ${control.unit}`);
+      this.showValue(input, shown, withUnit(input.value, control.unit));
       this.set(control, Number(input.value));
     });
     label.append(control.label, " ", shown, input);

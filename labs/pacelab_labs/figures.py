@@ -89,13 +89,23 @@ def bars(
 ) -> Picture:
     """A horizontal bar for each value; `reference` is the label and value of a line to compare with.
 
-    Bar styles repeat after `looks` bars, so that the bars of one flow look alike.
+    Bar styles repeat after `looks` bars.
     """
-    panel = bars_panel(values, unit=unit, reference=reference, looks=looks)
-    chart = Chart(panels=(panel,), width=7.5, height=0.9 + 0.42 * len(values))
+    return _bars(bars_panel(values, unit=unit, reference=reference, looks=looks), values, unit, reference)
+
+
+def _bars(panel: Panel, values: Mapping[str, float], unit: str, reference: tuple[str, float] | None) -> Picture:
+    """The picture of a panel of bars."""
+    chart = Chart(panels=(panel,), width=7.5, height=0.9 + min(BAR_IN * len(values), MOST_BARS_IN))
     listed = "; ".join(f"{name}: {show(value)}" for name, value in values.items())
     against = f" ({reference[0]}: {show(reference[1])})" if reference else ""
     return Picture(chart, f"{unit}: {listed}{against}")
+
+
+BAR_IN, MOST_BARS_IN = 0.42, 4.0
+"""Height for a bar, and for all bars: a figure and its controls fit a screen of 1280 x 720 pixels."""
+GROUP_GAP = 0.4
+"""Distance of the groups of bars, as a multiple of a bar's."""
 
 
 def bars_panel(
@@ -104,22 +114,32 @@ def bars_panel(
     unit: str,
     reference: tuple[str, float] | None = None,
     looks: int = 8,
+    grouped: bool = False,
 ) -> Panel:
-    """The panel of `bars`."""
+    """The panel of `bars`. `grouped`: a gap after each `looks` bars."""
     numbers = list(values.values())
     low, top = min([*numbers, 0.0]), max([*numbers, reference[1] if reference else 0.0]) or 1.0
     step = 0.01 * (top - low)
     marks: list[Mark] = []
     if reference:
         marks.append(Rule(at=reference[1], about=f"{reference[0]}: {show(reference[1])}"))
-    for place, (name, value) in enumerate(values.items()):
-        look = place % looks % len(COLOURS)
+    places = [place + (GROUP_GAP * (place // looks) if grouped else 0.0) for place in range(len(values))]
+    for number, (name, value) in enumerate(values.items()):
+        look = number % looks % len(COLOURS)
         marks.append(
-            Bar(at=place, low=0.0, high=value, name=name, text=show(value), color=COLOURS[look], hatch=HATCHES[look])
+            Bar(
+                at=places[number],
+                low=0.0,
+                high=value,
+                name=name,
+                text=show(value),
+                color=COLOURS[look],
+                hatch=HATCHES[look],
+            )
         )
     return Panel(
         x=linear(low - 12 * step if low else 0.0, top + 12 * step, unit),
-        y=Scale(**names_along(list(values), down=True)),
+        y=Scale(low=places[-1] + 0.5, high=-0.5, ticks=tuple(zip(places, values, strict=True))),
         marks=tuple(marks),
         note=f"dashed: {reference[0]}" if reference else "",
     )
@@ -140,8 +160,11 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
         for label, result in results.items()
         if number < len(result.run["flows"])
     }
+    unit = "goodput (kbit/s)"
     looks = len(results) if len(results) > 1 else flows
-    drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=looks)
+    grouped = len(results) > 1 and len(values) == flows * looks
+    panel = bars_panel(values, unit=unit, reference=reference, looks=looks, grouped=grouped)
+    drawn = _bars(panel, values, unit, reference)
     shared = [f"{label}: {told}" for label, result in results.items() if (told := _in_all(result))]
     drawn.text = "\n".join([drawn.text, *shared])
     return drawn

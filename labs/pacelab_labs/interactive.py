@@ -98,7 +98,7 @@ class Control:
             return slider(self.label, texts, self.values.index(value), lambda at: changed(self.values[at]))
         ipywidgets = widgets()
         # No ellipsis: a label must be readable whole, at any width of the page.
-        look = {"description": self.label, "style": {"description_width": "17em"}, "layout": {"width": "40em"}}
+        look = {"description": self.label, "style": {"description_width": "15em"}, "layout": {"width": "36em"}}
         options = [(self.told(each), each) for each in self.values]
         box = ipywidgets.Dropdown(options=options, value=value, **look)
         box.observe(lambda change: changed(change["new"]), names="value")
@@ -242,7 +242,9 @@ class Exploration:
         boxes = [
             control.widget(partial(self._changed, name), self.values[name]) for name, control in self._controls.items()
         ]
-        self._keep = show_widget(ipywidgets.VBox([*boxes, self._html]), self._still())
+        # Beside each other if the page is wide enough, so that the controls and the figure fit the screen.
+        controls = ipywidgets.Box(boxes, layout={"flex_flow": "row wrap"})
+        self._keep = show_widget(ipywidgets.VBox([controls, self._html]), self._still())
 
 
 @checked(draw=function)

@@ -2,9 +2,9 @@
 function render({ model, el }) {
   const texts = model.get("texts");
   const label = document.createElement("label");
-  label.style.cssText = "display:flex;flex-wrap:wrap;gap:0.75em;align-items:center;max-width:44em";
+  label.style.cssText = "display:flex;flex-wrap:wrap;gap:0.75em;align-items:center;width:36em;max-width:100%";
   const name = document.createElement("span");
-  name.style.cssText = "flex:0 0 17em;text-align:right";
+  name.style.cssText = "flex:0 0 15em;text-align:right";
   name.textContent = model.get("label");
   const input = document.createElement("input");
   Object.assign(input, { type: "range", min: 0, max: texts.length - 1, step: 1 });

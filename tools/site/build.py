@@ -58,6 +58,8 @@ IN_BROWSER = (
     "Python runs in your browser. Nothing is installed, and nothing is sent to a server. Your browser stores your "
     "work, and a bar below each notebook downloads it."
 )
+SHAPE = re.compile(r'\sd="[^"]*"')
+FURTHER_DIGITS = re.compile(r"(\.\d\d)\d+")
 EQUATIONS = re.compile(r"\]\(\.\./pacer/(pacelab_pacer/core/\w+/\w+)\.py\)")
 """Links to a paper's equations, which are a page of the reference on the site."""
 
@@ -91,6 +93,8 @@ def main() -> int:
             (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
     if not failed:
         lighten(PAGES / "claims", PAGES / "book")
+        for drawing in PAGES.rglob("*.svg"):
+            drawing.write_text(round_shapes(drawing.read_text("utf-8")), "utf-8")
         mkdocs = ["-m", "mkdocs", "build", "--quiet", "--strict", "--clean", "--config-file", str(HERE / "mkdocs.yml")]
         step = run("pages", [sys.executable, *mkdocs])
         (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
@@ -173,6 +177,11 @@ def lighten(claims: Path, book: Path) -> None:
         report.read_text("utf-8"),
     )
     report.write_text(text, "utf-8")
+
+
+def round_shapes(svg: str) -> str:
+    """The drawing with the coordinates of its shapes to a hundredth of a point, which no screen shows."""
+    return SHAPE.sub(lambda shape: FURTHER_DIGITS.sub(r"\1", shape[0]), svg)
 
 
 def drop_unused() -> None:

@@ -48,12 +48,12 @@ DRAWN = (
     (
         "The air over time",
         "Two senders that cannot hear each other, without and with RTS/CTS: crossed blocks are collisions.",
-        ("pacelab timeline hidden --rts both --rate 2 --out timeline-hidden.svg",),
+        ("pacelab timeline hidden --rts both --rate 2 --out timeline-hidden.png",),
     ),
     (
         "A chain over time",
         "Thirty milliseconds of a TCP flow over four hops: its first ACK arrives and releases two packets.",
-        ("pacelab timeline chain --hops 4 --from 245 --to 276 --out timeline-chain.svg",),
+        ("pacelab timeline chain --hops 4 --from 245 --to 276 --out timeline-chain.png",),
     ),
     (
         "Schemes side by side",

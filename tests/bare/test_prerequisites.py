@@ -340,7 +340,7 @@ def test_make_in_a_folder_of_another_user_says_how_to_copy_it() -> None:
         )
         folder.chmod(0o755)
     assert ran.returncode != 0
-    assert f"{folder.resolve()}: you may not write here: copy this folder into your home" in ran.stderr
+    assert f"you cannot write to {folder.resolve()}: copy this folder into your home folder" in ran.stderr
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

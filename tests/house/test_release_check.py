@@ -120,7 +120,7 @@ def test_a_version_without_a_fragment_is_refused(section: str, tree: Path) -> No
     refused = check(tree)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        "release-check: CHANGELOG.md says nothing about 0.2.0: write a fragment for each change that users see"
+        "release-check: CHANGELOG.md has no changes for 0.2.0: write a fragment for each change that users see"
         " (changelog.d/README.md), then run .venv/bin/towncrier build --version 0.2.0\n"
     )
 

@@ -61,7 +61,7 @@ def demo(
     elif name is None:
         engine_bytes()  # raises before the link is printed if there is no engine
         _serve(DemoServer(port), None, browser=browser)
-    elif name in DEMOS:
+    elif name in DEMOS and not (name in KINDS and scheme is not None):  # both: with --scheme, the topology
         chosen = DEMOS[name].starting_at(given | ({} if scheme is None else {"scheme": scheme}))
         if export_to is not None:
             _export(chosen, export_to)

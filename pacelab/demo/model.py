@@ -171,7 +171,7 @@ class Demo:
                 flags = ", ".join(f"--{each}" for each in (*controls, "seed"))
                 raise ConfigError(
                     f"demo {self.name} has no option --{what.replace('_', '-')}; it has {flags}; for all options of "
-                    f"`pacelab run`, show a network: pacelab demo {self.topology} ..."
+                    f"`pacelab run`, show a network: pacelab demo {self.topology} --scheme newreno ..."
                 )
         changed = tuple(controls.get(control.what, control) for control in self.controls)
         return replace(self, controls=changed, seed=seed)

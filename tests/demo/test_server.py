@@ -271,11 +271,12 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
         (
             {"name": "window", "cc": "vegas"},
             "demo window has no option --cc; it has --window, --hops, --routing, --rts, --rate, --seed; for all "
-            "options of `pacelab run`, show a network: pacelab demo chain ...",
+            "options of `pacelab run`, show a network: pacelab demo chain --scheme newreno ...",
         ),
         (
             {"name": "hidden", "routing": "aodv"},
-            "demo hidden has no option --routing; it has --rts, --rate, --sense, --seed;",
+            "demo hidden has no option --routing; it has --rts, --rate, --sense, --seed; for all options of `pacelab "
+            "run`, show a network: pacelab demo hidden --scheme newreno ...",
         ),
         ({"name": "window", "hops": "9"}, "demo window: --hops must be a number from 2 to 8 in steps of 1, not '9'"),
         ({"name": "window", "hops": "2.5"}, "demo window: --hops must be a number from 2 to 8 in steps of 1"),
@@ -289,6 +290,12 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
 def test_options_that_a_demonstration_lacks_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         demo_command(**given)
+
+
+@pytest.mark.parametrize("name", ["hidden", "exposed", "reuse"])
+def test_a_scheme_opens_the_network_of_a_demonstration_of_the_same_name(name: str, tmp_path: Path) -> None:
+    demo_command(name=name, scheme="newreno", routing="aodv", export_to=tmp_path / "network.html")
+    assert "pacelab-editor" in (tmp_path / "network.html").read_text("utf-8")
 
 
 def test_options_of_run_are_the_initial_values_of_the_controls() -> None:

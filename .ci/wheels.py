@@ -197,7 +197,7 @@ def check(wheel: Path, target: Target) -> None:
 
 
 def commit_time() -> str:
-    """The time of the last commit, for the files in the archives. Without git: 1980, the earliest time of a ZIP file."""
+    """The time of the last commit, for the files in the archives. Without git: 1980, ZIP's earliest time."""
     asked = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
     return asked.stdout.strip() if asked.returncode == 0 else "315532800"
 

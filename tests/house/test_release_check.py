@@ -140,7 +140,7 @@ def test_the_fragments_of_this_tree_have_valid_names() -> None:
     assert [*runpy.run_path(str(SCRIPT), run_name="release_check")["misnamed"](names)] == []
 
 
-def test_fragments_that_nobody_moved_are_refused(tree: Path) -> None:
+def test_fragments_outside_the_changelog_are_refused(tree: Path) -> None:
     write(tree, "changelog.d/12.feature.md", "New.\n")
     commit(tree)
     refused = check(tree).stderr

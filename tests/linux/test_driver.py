@@ -120,7 +120,7 @@ def driver(hook, port) -> HookDriver:
     return HookDriver(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
 
 
-def test_driver_holds_until_told(driver, hook, port, make) -> None:
+def test_driver_holds_packets_until_the_hook_decides(driver, hook, port, make) -> None:
     for number in (1, 2):
         driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
     assert (driver.held, port.log) == (2, [])
@@ -130,7 +130,7 @@ def test_driver_holds_until_told(driver, hook, port, make) -> None:
     assert (driver.held, dict(driver.dropped)) == (0, {"why not": 1})
 
 
-def test_driver_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
+def test_driver_passes_the_path_of_the_wireless_end(hook, port, make) -> None:
     other = (11_000_000,)
     from ipaddress import IPv4Network
 
@@ -243,7 +243,7 @@ def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkey
         ("counters", None, r"counters\(\) must return whole numbers by name, not None"),
     ],
 )
-def test_driver_bypasses_what_is_none_of_the_contracts(
+def test_driver_bypasses_results_that_the_contract_does_not_permit(
     driver, hook, port, make, monkeypatch, method, gave, said
 ) -> None:
     driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
@@ -269,7 +269,7 @@ def test_driver_spares_a_hook_the_packets_that_it_does_not_want(hook, port, make
     assert (port.log, driver.held, hook.seen) == ([("accept", 1, None)], 0, [])
 
 
-def test_driver_what_is_no_segment_passes_and_is_counted(driver, hook, port, make) -> None:
+def test_driver_passes_and_counts_packets_that_are_no_segments(driver, hook, port, make) -> None:
     driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
     assert port.log == [("accept", 1, None)]
     assert hook.seen == []
@@ -358,7 +358,7 @@ class Watched:
 
 
 @pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet on air0")])
-def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
+def test_an_agent_without_packets_for_10_s_reports_it_once(wired: str | None, said: str) -> None:
     watched = Watched(wired=wired)
     watched.traffic.check(0, seen=0, unseen=Counter(), two_way=True)
     watched.traffic.check(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)

@@ -95,6 +95,17 @@ def commands(script: str) -> list[str]:
     return re.findall(r"^    ((?:sta|ap|h)\d .*)$", section(script), re.MULTILINE)
 
 
+def install_commands() -> list[str]:
+    """The page's commands that install the wheel, look for the program, start an example, and ask for the status."""
+    part = page_text().partition("## Install it")[2].partition("<!-- measured")[0]
+    return re.findall(r"^    (.*?)(?: +#.*)?$", part, re.MULTILINE)
+
+
+def capture_commands() -> list[str]:
+    """The page's commands that count RTS, retries and collisions in a capture."""
+    return re.findall(r"^    (tshark .*?) +#", page_text(), re.MULTILINE)
+
+
 def session(
     on: Machine,
     script: str,
@@ -258,8 +269,7 @@ def run_install(on: Machine, medium: str) -> Row | None:
     """The page's commands from the wheel to a network: what `which` finds, and the status while the network runs."""
     if medium == "stock":
         return None
-    part = page_text().partition("## Install it")[2].partition("<!-- measured")[0]
-    install, which, start, status = re.findall(r"^    (.*?)(?: +#.*)?$", part, re.MULTILINE)
+    install, which, start, status = install_commands()
     typed = [f"sh sleep {SETTLE_S}", f"sh {status.removeprefix('sudo ')}"]
     outcome = on.run(
         [
@@ -281,7 +291,7 @@ def run_capture(on: Machine, medium: str, keys: str) -> Row | None:
     """The page's row.py with a capture, and its commands for tshark."""
     if medium == "stock":
         return None
-    counts = re.findall(r"^    (tshark .*?) +#", page_text(), re.MULTILINE)
+    counts = capture_commands()
     lines = commands("row.py")
     said = session(on, "row.py", lines, medium, keys=f'{keys}pcap = "/tmp/air.pcapng";', after=counts)
     rts, retries, collided = (int(text.split()[-1]) for text in said[-len(counts) :])

@@ -102,7 +102,7 @@ class Machine:
                     start_new_session=True,
                     preexec_fn=lambda: confine(core.number, closed),
                 )
-                _wait(process)
+                wait_for(process)
             result = work / "job" / "found.json"
             if not result.exists():
                 raise RuntimeError(console.read_text(errors="replace")[-2000:])
@@ -113,7 +113,7 @@ class Machine:
         return found
 
 
-def _wait(process: subprocess.Popen[bytes]) -> None:
+def wait_for(process: subprocess.Popen[bytes]) -> None:
     """Wait until the machine has ended, or end it when it has used CPU_LIMIT_S."""
     try:
         while process.poll() is None and cpu_seconds(process.pid) < CPU_LIMIT_S:

@@ -33,6 +33,10 @@ OURS_FIRST = 'env PATH="/tmp/ours:$PATH" '
 MARK = "=== "
 """Begins the line before the output of each command."""
 SETTLE_S = 20
+TYPED = "(echo source /tmp/commands; until [ -e /tmp/typed ]; do sleep 1; done)"
+"""Input of Mininet-WiFi's command line. If the input ended sooner, Mininet would look for input without a pause while a
+command runs, and the clock would hardly move.
+"""
 PROBE = "py __import__('runpy').run_path('/mnt/example_probe.py')['probe'](net, '/mnt/probe.json')"
 ASKS = re.compile(r"link=wmediumd\b")
 """An example with a medium. (`link=wmediumd_802154` is another program.)"""
@@ -91,28 +95,52 @@ def commands(script: str) -> list[str]:
     return re.findall(r"^    ((?:sta|ap|h)\d .*)$", section(script), re.MULTILINE)
 
 
-def session(on: Machine, script: str, lines: Sequence[str], medium: str, keys: str = "") -> list[str]:
+def install_commands() -> list[str]:
+    """The page's commands that install the wheel, look for the program, start an example, and ask for the status."""
+    part = page_text().partition("## Install it")[2].partition("<!-- measured")[0]
+    return re.findall(r"^    (.*?)(?: +#.*)?$", part, re.MULTILINE)
+
+
+def capture_commands() -> list[str]:
+    """The page's commands that count RTS, retries and collisions in a capture."""
+    return re.findall(r"^    (tshark .*?) +#", page_text(), re.MULTILINE)
+
+
+def session(
+    on: Machine,
+    script: str,
+    lines: Sequence[str],
+    medium: str,
+    *,
+    keys: str = "",
+    arguments: str = "",
+    after: Sequence[str] = (),
+) -> list[str]:
     """The output of each line that is typed at the script's command line, SETTLE_S after it appears.
 
-    `keys`: settings of mediumd, as PACELAB_WMEDIUMD has them.
+    `keys`: settings of mediumd, as PACELAB_WMEDIUMD has them. `arguments`: those of the script. `after`: commands
+    after the script has ended, whose output follows.
     """
     typed = [f"sh sleep {SETTLE_S}"]
     for number, line in enumerate(lines):
         typed += [f"sh echo {MARK}{number}", line]
-    typed.append(f"sh echo {MARK}end")
+    typed += [f"sh echo {MARK}end", "sh touch /tmp/typed"]
     first = OURS_FIRST if medium == "pacelab" else ""
     settings = f"PACELAB_WMEDIUMD='{keys}' " if keys else ""
     outcome = on.run(
         [
             Step(command=f"cat > /tmp/commands; {OURS}", stdin="\n".join(typed) + "\n"),
-            Step(command=f"{settings}{first}{PYTHON} -W ignore /mnt/{script}", stdin="source /tmp/commands\n"),
+            Step(
+                command=f"{TYPED} | {settings}{first}{PYTHON} -W ignore /mnt/{script} {arguments}",
+            ),
+            *(Step(command=command) for command in after),
         ]
     )
-    text = outcome["steps"][-1]["output"]
+    text, *rest = (step["output"] for step in outcome["steps"][1:])
     parts = re.split(rf"^.*{MARK}(?:\d+|end)\n", text, flags=re.MULTILINE)
     if len(parts) != len(lines) + 2:
         raise RuntimeError(text[-2000:])
-    return [part.strip() for part in parts[1:-1]]
+    return [part.strip() for part in (*parts[1:-1], *rest)]
 
 
 def iperf_mbps(text: str) -> dict[str, list[float]]:
@@ -194,7 +222,7 @@ def last_words(text: str) -> str:
 def run_row(on: Machine, medium: str, keys: str = "") -> Row:
     """The page's row.py: sta1 alone, then both outer stations."""
     lines = commands("row.py")
-    said = session(on, "row.py", lines, medium, keys)
+    said = session(on, "row.py", lines, medium, keys=keys)
     dumps = [text for line, text in zip(lines, said, strict=True) if "station dump" in line]
     rates = iperf_mbps("\n".join(said))
     if len(rates.get("10.0.0.1", ())) != 2 or "10.0.0.3" not in rates:
@@ -237,6 +265,51 @@ def run_access_point(on: Machine, medium: str) -> Row:
     return {"stations": found}
 
 
+def run_install(on: Machine, medium: str) -> Row | None:
+    """The page's commands from the wheel to a network: what `which` finds, and the status while the network runs."""
+    if medium == "stock":
+        return None
+    install, which, start, status = install_commands()
+    typed = [f"sh sleep {SETTLE_S}", f"sh {status.removeprefix('sudo ')}"]
+    outcome = on.run(
+        [
+            Step(command="cp -r /opt/mininet-wifi/examples /mnt/*.whl .; cat > /tmp/commands", stdin="\n".join(typed)),
+            Step(command=install),
+            Step(command=which),
+            Step(command="pacelab/bin/wmediumd -V"),
+            Step(command=start.replace("/usr/bin/python3", PYTHON), stdin="source /tmp/commands\n"),
+        ]
+    )
+    _, installed, found, version, network = (step["output"].strip() for step in outcome["steps"])
+    says = re.search(r"wmediumd of PaceLab (?:.*\n){4}", network)
+    if says is None:
+        raise RuntimeError("\n".join((installed, found, version, network)))
+    return {"which": found, "version": version, "status": says[0].splitlines()}
+
+
+def run_capture(on: Machine, medium: str, keys: str) -> Row | None:
+    """The page's row.py with a capture, and its commands for tshark."""
+    if medium == "stock":
+        return None
+    counts = capture_commands()
+    lines = commands("row.py")
+    said = session(on, "row.py", lines, medium, keys=f'{keys}pcap = "/tmp/air.pcapng";', after=counts)
+    rts, retries, collided = (int(text.split()[-1]) for text in said[-len(counts) :])
+    return {"rts": rts, "retries": retries, "collided": collided}
+
+
+def run_mode(on: Machine, medium: str, arguments: str, rate: str = "") -> Row:
+    """The page's modes.py with its arguments: TCP from the station to the host, at a fixed `rate` of `iw` if given."""
+    server, *rest = commands("modes.py")
+    fixed = [f"sta1 iw dev sta1-wlan0 set bitrates {rate}"] if rate else []
+    said = session(on, "modes.py", [server, *fixed, *rest], medium, arguments=arguments)
+    rates = iperf_mbps("\n".join(said))
+    chosen = re.search(r"tx bitrate:\s+(.*)", said[-1])
+    if "10.0.0.2" not in rates or chosen is None:
+        raise RuntimeError("\n".join(said))
+    return {"mbps": rates["10.0.0.2"][0], "rate": chosen[1].strip(), **counters(said[-1])}
+
+
 def run_shared_air(on: Machine, case: str, medium: str) -> Row:
     """A case of bench/hosts/mininet_wifi.py: pairs at 6 Mbit/s, alone and together."""
     first = OURS_FIRST if medium == "pacelab" else ""
@@ -249,22 +322,35 @@ def run_shared_air(on: Machine, case: str, medium: str) -> Row:
     return found
 
 
+MODES = {
+    "g": ("g 1", ""),
+    "n2": ("n2 1", ""),
+    "n": ("n 36", ""),
+    "n, MCS 7": ("n 36", "ht-mcs-5 7"),
+    "ac": ("ac 36", ""),
+    "ax5": ("ax5 36", ""),
+    "ax": ("ax 149", ""),
+}
+"""Mininet-WiFi's modes: the arguments of modes.py (mode and channel), and the rate that `iw` fixes."""
 CASES: dict[str, Callable[[Machine, str], Row | None]] = {
     "row": run_row,
+    # Stock has no RTS and no captures.
     "row with RTS": lambda on, medium: run_row(on, medium, "rts_threshold = 0;") if medium == "pacelab" else None,
     "hidden": lambda on, medium: run_shared_air(on, "hidden", medium),
     "access point": run_access_point,
+    "install": run_install,
+    "capture": lambda on, medium: run_capture(on, medium, ""),
+    "capture with RTS": lambda on, medium: run_capture(on, medium, "rts_threshold = 0; "),
     "far": lambda on, medium: run_shared_air(on, "far", medium),
     "exposed": lambda on, medium: run_shared_air(on, "exposed", medium),
     "contention": lambda on, medium: run_shared_air(on, "contention", medium),
-}
+} | {f"mode {mode}": (lambda on, medium, typed=typed: run_mode(on, medium, *typed)) for mode, typed in MODES.items()}
 SHARED_AIR = {
     "hidden": "hidden: 40 m to the receiver in the middle",
     "contention": "the same, 20 m: the senders hear each other",
     "exposed": "exposed: the senders are 60 m apart, back to back",
     "far": "pairs 2 km apart",
 }
-"""Stock has no RTS, so one case has no row of stock."""
 
 
 def stored() -> dict[tuple[str, str], Row]:
@@ -359,6 +445,32 @@ def station_cell(station: Row) -> str:
     return f"{station['rate_mbps']:g}, {goodput} Mbit/s, {station['tx retries']}"
 
 
+def status_text(rows: Mapping[tuple[str, str], Row]) -> list[str]:
+    row = rows.get(("install", "pacelab"))
+    return ["", *(f"    {line}" for line in (row["status"] if row else [NOT_RUN])), ""]
+
+
+def capture_table(rows: Mapping[tuple[str, str], Row]) -> list[str]:
+    lines = ["| `row.py` with its commands | RTS | retries | collided |", "|---|---|---|---|"]
+    for title, case in (("without RTS", "capture"), ("with RTS", "capture with RTS")):
+        row = rows.get((case, "pacelab"))
+        cells = [str(row[key]) for key in ("rts", "retries", "collided")] if row else [NOT_RUN, "", ""]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return lines
+
+
+def mode_table(rows: Mapping[tuple[str, str], Row]) -> list[str]:
+    lines = [
+        "| mode | stock: Mbit/s | stock: rate that Linux chose | mediumd: Mbit/s | mediumd: rate that Linux chose |",
+        "|---|---|---|---|---|",
+    ]
+    for mode in MODES:
+        found = [rows.get((f"mode {mode}", medium)) for medium in MEDIA]
+        cells = [f"{row['mbps']:.1f} | {row['rate']}" if row else f"{NOT_RUN} |" for row in found]
+        lines.append(f"| {mode} | {' | '.join(cells)} |")
+    return lines
+
+
 def example_table(rows: Mapping[tuple[str, str], Row]) -> list[str]:
     lines = ["| example | stock wmediumd | mediumd |", "|---|---|---|"]
     for name in EXAMPLES:
@@ -373,10 +485,10 @@ def example_cell(row: Row | None) -> str:
         return NOT_RUN
     if "probe" not in row:
         says: str = row["says"].replace("|", "/").replace("`", "'")
-        return f"`{says}`"
+        return f"`{says}`" if row["ended"] else f"no command line; the last line is `{says}`"
     probe = row["probe"]
     if len(probe["pair"]) < 2:
-        return "starts; one station"
+        return "starts; one station" if probe["pair"] else "starts; no station has an address"
     counted = re.search(r"(\d+) packets transmitted, (\d+) received", str(probe["ping"]))
     pings = f"{counted[2]} of {counted[1]} pings" if counted else "no ping"
     sent = probe["counters"]
@@ -385,9 +497,12 @@ def example_cell(row: Row | None) -> str:
 
 
 TABLES = {
+    "status": status_text,
     "row": row_table,
+    "capture": capture_table,
     "shared air": shared_air_table,
     "access point": access_point_table,
+    "modes": mode_table,
     "examples": example_table,
 }
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,15 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.emulation.where.confine import NOBODY, closed_to_nobody, confine, may_be_nobody
-from pacelab.emulation.where.cpu import Core
+from pacelab.emulation.where.cpu import Core, cpu_seconds
 from pacelab.emulation.where.files import find_files
 from pacelab.emulation.where.memory import exec_folder
 from pacelab.emulation.where.uml import EPOCH_NS
 from pacelab.emulation.where.work_folder import KERNEL, work_folder
 
 MEMORY_BYTES = 1 << 30
-LIMIT_S = 1500
-"""Seconds of the host after which a machine is ended, in case its clock stopped."""
+CPU_LIMIT_S = 150.0
+"""Processor time after which a machine is ended: programs that compute without end stop its clock. Others need 15 s."""
+LOOK_S = 2.0
 GUEST = Path(__file__).with_name("mininet_wifi_guest.py")
 OVS_VSCTL = """#!/bin/sh
 # Each new bridge gets the datapath of user space: this kernel has no Open vSwitch of its own.
@@ -40,15 +42,17 @@ MODPROBE = """#!/bin/sh
 """
 
 
-IWCONFIG = """#!/bin/sh
+IWCONFIG = r"""#!/bin/sh
 # iwconfig IF essid NAME ap ADDRESS joins a network as soon as the interface is up. This kernel has no wireless
 # extensions, so nl80211 does it.
 join() {
-    until ip link show "$1" | grep -q '[<,]UP[,>]'; do sleep 0.05; done
-    exec iw dev "$1" connect "$3" "$5"
+    { ip monitor link dev "$1" & sleep 0.05; ip link show dev "$1"; wait; } | while read -r line; do
+        case $line in *[\<,]UP[,\>]*) exec iw dev "$1" connect "$3" "$5" ;; esac
+    done
 }
 if [ "${2:-}" = essid ] && [ "${4:-}" = ap ]; then
-    join "$@" >/dev/null 2>&1 </dev/null &
+    # The caller waits until nobody has its pipes any more.
+    (exec >/dev/null 2>&1 </dev/null; join "$@") &
     exit
 fi
 exec /usr/sbin/iwconfig "$@"
@@ -87,8 +91,8 @@ class Machine:
             links = [work / "root", work / "installation"] if may_be_nobody() else []
             closed = {link: link.resolve() for link in links if closed_to_nobody(link)}
             console = work / "console"
-            with console.open("wb") as out, contextlib.suppress(subprocess.TimeoutExpired):
-                subprocess.run(
+            with console.open("wb") as out:
+                process = subprocess.Popen(
                     [str(work / KERNEL), *_command_line(seed)],
                     cwd=work,
                     env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": exec_folder(MEMORY_BYTES)},
@@ -97,9 +101,8 @@ class Machine:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                     preexec_fn=lambda: confine(core.number, closed),
-                    timeout=LIMIT_S,
-                    check=False,
                 )
+                wait_for(process)
             result = work / "job" / "found.json"
             if not result.exists():
                 raise RuntimeError(console.read_text(errors="replace")[-2000:])
@@ -108,6 +111,18 @@ class Machine:
                 found.setdefault("outputs", {})[path.name] = path.read_text(errors="replace")
             found["console"] = console.read_text(errors="replace")[-2000:]
         return found
+
+
+def wait_for(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the machine has ended, or end it when it has used CPU_LIMIT_S."""
+    try:
+        while process.poll() is None and cpu_seconds(process.pid) < CPU_LIMIT_S:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK_S)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _command_line(seed: int) -> list[str]:

@@ -22,9 +22,14 @@ pub enum Value {
 impl Value {
     /// Reads a file. The error names the line.
     pub fn read(text: &str) -> Result<Value, String> {
-        let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0 };
-        let group = reader.settings(None)?;
-        Ok(Value::Group(group))
+        // Editors of Windows begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0, open_comment: None };
+        let group = reader.settings(None);
+        match reader.open_comment {
+            Some(start) => Err(reader.error(start, "a comment does not end; '*/' is missing")),
+            None => group.map(Value::Group),
+        }
     }
 
     /// The setting at a path such as "model.type".
@@ -71,7 +76,7 @@ impl Display for Value {
             }
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Integer(number) => write!(f, "{number}"),
-            Value::Float(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number:?}"),
             Value::Bool(truth) => write!(f, "{truth}"),
         }
     }
@@ -84,12 +89,24 @@ struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     depth: u32,
+    /// Where a comment without an end starts.
+    open_comment: Option<usize>,
 }
 
 impl Reader<'_> {
     fn fail<T>(&self, what: &str) -> Result<T, String> {
-        let line = 1 + self.text[..self.at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count();
-        Err(format!("line {line}: {what}"))
+        Err(self.error(self.at, what))
+    }
+
+    fn error(&self, at: usize, what: &str) -> String {
+        let line = 1 + self.text[..at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count();
+        format!("line {line}: {what}")
+    }
+
+    /// The next character, for messages.
+    fn next(&self) -> String {
+        let rest = String::from_utf8_lossy(self.text.get(self.at..).unwrap_or_default());
+        rest.chars().next().map_or("the end of the file".into(), |next| format!("{next:?}"))
     }
 
     /// The next byte that is neither blank nor comment, not consumed.
@@ -100,7 +117,11 @@ impl Reader<'_> {
                 [b' ' | b'\t' | b'\r' | b'\n' | 0x0c, ..] => 1,
                 [b'#', ..] | [b'/', b'/', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
                 [b'/', b'*', ..] => {
-                    rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |i| i + 4)
+                    let end = rest.windows(2).skip(2).position(|pair| pair == b"*/");
+                    if end.is_none() {
+                        self.open_comment = Some(self.at);
+                    }
+                    end.map_or(rest.len(), |i| i + 4)
                 }
                 _ => return rest.first().copied(),
             };
@@ -126,10 +147,14 @@ impl Reader<'_> {
         while self.peek() != end {
             let name = self.word().to_owned();
             if name.is_empty() {
-                return self.fail("a setting's name is expected");
+                return match self.peek() {
+                    None => self.fail("the file ends inside a group; '}' is missing"),
+                    Some(b'@') => self.fail("@include is not supported; write all settings into one file"),
+                    _ => self.fail(&format!("expected a setting's name, not {}", self.next())),
+                };
             }
             if !(self.take(b'=') || self.take(b':')) {
-                return self.fail(&format!("expected '=' after {name:?}"));
+                return self.fail(&format!("expected '=' after {name:?}, not {}", self.next()));
             }
             let value = self.value()?;
             if settings.contains_key(&name) {
@@ -167,7 +192,7 @@ impl Reader<'_> {
         while !self.take(end) {
             items.push(self.value()?);
             if !self.take(b',') && self.peek() != Some(end) {
-                return self.fail(&format!("expected ',' or {:?}", char::from(end)));
+                return self.fail(&format!("expected ',' or {:?}, not {}", char::from(end), self.next()));
             }
         }
         Ok(Value::List(items))
@@ -175,10 +200,13 @@ impl Reader<'_> {
 
     fn string(&mut self) -> Result<Value, String> {
         let mut bytes = Vec::new();
+        let start = self.at;
         // Adjacent strings are one.
         while self.take(b'"') {
             loop {
-                let Some(&byte) = self.text.get(self.at) else { return self.fail("a string does not end") };
+                let Some(&byte) = self.text.get(self.at) else {
+                    return Err(self.error(start, "a string does not end; '\"' is missing"));
+                };
                 self.at += 1;
                 match byte {
                     b'"' => break,
@@ -204,6 +232,7 @@ impl Reader<'_> {
         };
         match value {
             Some(value) => Ok(value),
+            None if word.is_empty() => self.fail(&format!("expected a value, not {}", self.next())),
             None => self.fail(&format!("expected a value, not {word:?}")),
         }
     }
@@ -233,11 +262,29 @@ mod tests {
     }
 
     #[test]
+    fn files_of_windows_are_read() {
+        let read = Value::read("\u{feff}a = 1;\r\nb = 2; # x\r\n").unwrap();
+        assert_eq!((read.at("a"), read.at("b")), (Some(&Value::Integer(1)), Some(&Value::Integer(2))));
+    }
+
+    #[test]
     fn errors_name_the_line() {
-        assert_eq!(Value::read("a = 1;\nb 2;").unwrap_err(), "line 2: expected '=' after \"b\"");
-        assert_eq!(Value::read("a = ;").unwrap_err(), "line 1: expected a value, not \"\"");
-        assert_eq!(Value::read("a = (1").unwrap_err(), "line 1: expected ',' or ')'");
-        assert_eq!(Value::read("a = \"x").unwrap_err(), "line 1: a string does not end");
+        assert_eq!(Value::read("a = 1;\nb 2;").unwrap_err(), "line 2: expected '=' after \"b\", not '2'");
+        assert_eq!(Value::read("a = ;").unwrap_err(), "line 1: expected a value, not ';'");
+        assert_eq!(Value::read("a = (1").unwrap_err(), "line 1: expected ',' or ')', not the end of the file");
+        for (text, said) in [
+            ("a = 1;\nb = \"x\n;\n", "line 2: a string does not end; '\"' is missing"),
+            ("a = 1; /* b = 2;\n", "line 1: a comment does not end; '*/' is missing"),
+            ("a = {\n /* b = 2; }\n", "line 2: a comment does not end; '*/' is missing"),
+            ("a = { b = 1;\n", "line 2: the file ends inside a group; '}' is missing"),
+            ("a = 1;\n}", "line 2: expected a setting's name, not '}'"),
+            ("{\"a\": 1}", "line 1: expected a setting's name, not '{'"),
+            ("a = yes;", "line 1: expected a value, not \"yes\""),
+            ("@include \"b.cfg\"", "line 1: @include is not supported; write all settings into one file"),
+            ("\u{fffd}\u{fffd}\0", "line 1: expected a setting's name, not '\u{fffd}'"),
+        ] {
+            assert_eq!(Value::read(text).unwrap_err(), said);
+        }
         assert!(Value::read(&"a = (".repeat(100)).is_err());
         assert!(Value::read(&format!("a = {}", "(".repeat(100))).unwrap_err().contains("too deeply"));
     }

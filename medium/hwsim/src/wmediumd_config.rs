@@ -36,6 +36,8 @@ const GROUPS: [(&str, &str); 3] = [
 ];
 /// Time between two moves of `directions`: MOVE_INTERVAL of both wmediumds.
 pub const MOVE_INTERVAL_S: u64 = 3;
+/// In the first octet of an address.
+const GROUP_BIT: u8 = 1;
 /// Most interfaces.
 const MOST_INTERFACES: usize = 1000;
 
@@ -144,12 +146,18 @@ impl Config {
         let mut file = Value::read(text)?;
         if let (Some(settings_text), Value::Group(settings)) = (settings_text, &mut file) {
             let group = Value::read(settings_text).map_err(|error| format!("{SETTINGS_VARIABLE}: {error}"))?;
+            if group.at("pacelab").is_some() {
+                return Err(format!(
+                    "{SETTINGS_VARIABLE}: must be settings, such as rts_threshold = 0; no group pacelab"
+                ));
+            }
             if settings.insert("pacelab".to_owned(), group).is_some() {
                 return Err(format!("pacelab: set both in the file and in {SETTINGS_VARIABLE}; remove one of them"));
             }
         }
         known(&file)?;
-        let ids = file.at("ifaces.ids").and_then(Value::items).ok_or("ifaces.ids: must be a list of MAC addresses")?;
+        let ids = file.at("ifaces.ids").ok_or("ifaces.ids: missing; must be a list of MAC addresses")?;
+        let ids = ids.items().ok_or_else(|| format!("ifaces.ids: {ids}: must be a list of MAC addresses"))?;
         let interfaces = ids.iter().map(mac).collect::<Result<Vec<_>, _>>()?;
         if interfaces.is_empty() || interfaces.len() > MOST_INTERFACES {
             return Err(format!("ifaces.ids: {} addresses; must be 1 to {MOST_INTERFACES}", interfaces.len()));
@@ -197,9 +205,13 @@ fn mac(value: &Value) -> Result<Mac, String> {
     let text = value.text().unwrap_or_default();
     let octet = |part: &str| if part.starts_with('+') { None } else { u8::from_str_radix(part, 16).ok() };
     let octets: Option<Vec<u8>> = text.split(':').map(octet).collect();
-    octets
+    let mac = octets
         .and_then(|octets| Mac::try_from(octets).ok())
-        .ok_or_else(|| format!("ifaces.ids: {text:?}: must be an address such as 02:00:00:00:00:00"))
+        .ok_or_else(|| format!("ifaces.ids: {value}: must be an address such as 02:00:00:00:00:00"))?;
+    if mac[0] & GROUP_BIT != 0 {
+        return Err(format!("ifaces.ids: {value}: is the address of a group; must be the address of one radio"));
+    }
+    Ok(mac)
 }
 
 fn mediums(file: &Value, count: usize) -> Result<Vec<i32>, String> {
@@ -291,16 +303,21 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
     let powers = of_all(file, "model.tx_powers", count)?.ok_or("model.tx_powers: missing; type path_loss needs it")?;
     let tx_powers_dbm = powers.iter().map(Value::number).collect::<Option<Vec<_>>>();
     let access_points = of_all(file, "model.isnodeaps", count)?
-        .map(|items| items.iter().map(|item| item.truth().unwrap_or(false)).collect())
-        .unwrap_or(vec![false; count]);
+        .map(|items| items.iter().map(Value::truth).collect::<Option<Vec<_>>>())
+        .unwrap_or(Some(vec![false; count]));
     Ok(Model::PathLoss {
         positions_m,
         steps_m,
         tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: must be numbers in dBm")?,
-        access_points,
-        noise_dbm: number_or(file, "model.noise_threshold", NOISE_DBM)?,
+        access_points: access_points.ok_or("model.isnodeaps: must be 0 or 1 for each interface")?,
+        noise_dbm: noise_dbm(file)?,
         law: law(file)?,
     })
+}
+
+fn noise_dbm(file: &Value) -> Result<f64, String> {
+    let dbm = number_or(file, "model.noise_threshold", NOISE_DBM)?;
+    if dbm < 0.0 { Ok(dbm) } else { Err(format!("model.noise_threshold: {dbm}: must be a number of dBm below 0")) }
 }
 
 fn fading_db(file: &Value) -> Result<f64, String> {
@@ -317,10 +334,14 @@ fn law(file: &Value) -> Result<Law, String> {
         let value = file.at(&format!("model.{key}")).and_then(Value::number);
         value.ok_or_else(|| format!("model.{key}: must be a number; this model_name needs it"))
     };
+    let exponent = || match number("path_loss_exp")? {
+        exponent if exponent >= 0.0 => Ok(exponent),
+        negative => Err(format!("model.path_loss_exp: {negative}: must be 0 or more")),
+    };
     match file.at("model.model_name").and_then(Value::text) {
         Some("free_space") => Ok(Law::FreeSpace { system_loss: number("sL")? }),
-        Some("log_distance") => Ok(Law::LogDistance { exponent: number("path_loss_exp")?, xg_db: number("xg")? }),
-        Some("log_normal_shadowing") => Ok(Law::LogNormalShadowing { exponent: number("path_loss_exp")? }),
+        Some("log_distance") => Ok(Law::LogDistance { exponent: exponent()?, xg_db: number("xg")? }),
+        Some("log_normal_shadowing") => Ok(Law::LogNormalShadowing { exponent: exponent()? }),
         Some("two_ray_ground") => Ok(Law::TwoRayGround),
         Some("itu") => {
             Ok(Law::Itu { floors: number("nFLOORS")?, floor_loss_db: number("lF")?, coefficient: number("pL")? })
@@ -518,6 +539,7 @@ model:
         );
         assert!(wrong("rts_threshold = \"0\"").starts_with("pacelab.rts_threshold: must be a number"));
         assert!(wrong("= 0").starts_with("PACELAB_WMEDIUMD: line 1"));
+        assert!(wrong("pacelab: { seed = 2; };").starts_with("PACELAB_WMEDIUMD: must be settings, such as"));
         let both = format!("{INTERFERENCE} pacelab: {{ seed = 1; }};");
         assert!(Config::read(&both, Some("seed = 2")).unwrap_err().contains("both"));
     }
@@ -532,6 +554,11 @@ model:
         assert!(wrong("log_distance", "magic").starts_with("model.model_name: \"magic\": must be free_space"));
         assert!(wrong("model_name = \"log_distance\";", "").starts_with("model.model_name: nothing: must be"));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:+1:00").contains("+1"));
+        assert!(wrong("-91;", "91;").starts_with("model.noise_threshold: 91: must be a number of dBm below 0"));
+        assert!(wrong("exp = 4.0", "exp = -4.0").starts_with("model.path_loss_exp: -4: must be 0 or more"));
+        assert!(wrong("(0, 0)", "(\"a\", \"b\")").starts_with("model.isnodeaps: must be 0 or 1"));
+        assert!(wrong("02:00:00:00:01:00", "ff:ff:ff:ff:ff:ff").ends_with("must be the address of one radio"));
+        assert!(wrong("\"02:00:00:00:01:00\"", "7").starts_with("ifaces.ids: 7: must be an address such as"));
         assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": must be a number"));
         let directions = |rows: &str| wrong("xg = 0.0;", &format!("xg = 0.0; directions = ({rows});"));
         assert!(directions("(1.0, 0.0)").starts_with("model.directions: must be a list of 2, one value for each"));
@@ -540,6 +567,7 @@ model:
         for (settings, said) in [
             ("medium_array = 5", "ifaces.medium_array: 5: must be a list"),
             ("links = 5", "ifaces.links: 5: must be a list"),
+            ("links = ((0.0, 1, 20))", "ifaces.links: 0.0: must be an interface, 0 to 1"),
             ("links = ((0, 7, 20))", "ifaces.links: 7: must be an interface, 0 to 1"),
             ("links = ((0, \"x\"))", "ifaces.links: (0, \"x\"): must be (from, to, value)"),
             ("}; model: { type = \"prob_asymmetric\"", "model.type: \"prob_asymmetric\": must be path_loss"),

@@ -48,6 +48,8 @@ const WMEDIUMD_VERSION: &str =
 const REGISTERED: &str = "REGISTER SENT!";
 const LOG_NOTICE: u8 = 5;
 
+/// With which a file in UTF-16 begins, by byte order.
+const UTF_16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
 /// A second of a busy channel.
 const CAPTURE_BUFFER_BYTES: usize = 1 << 22;
 /// Descriptors of a station: its TAP and the counters of its namespace.
@@ -94,7 +96,7 @@ fn run() -> Result<(), FatalError> {
         return match options::parse_wmediumd(options).map_err(FatalError::Usage)? {
             WmediumdCommand::Help => print_line(options::WMEDIUMD_USAGE),
             WmediumdCommand::Version => print_line(WMEDIUMD_VERSION),
-            WmediumdCommand::Check(config) => read_wmediumd_file(&config).map(|_| ()),
+            WmediumdCommand::Check(config) => read_wmediumd_file("--check", &config).map(|_| ()),
             WmediumdCommand::Status { json } => print_status(json),
             WmediumdCommand::Run { config, serves, log_level, capture } => {
                 serve_as_wmediumd(&config, serves, log_level, capture)
@@ -194,9 +196,14 @@ fn serve(options: &Options, config: Config) -> Result<(), FatalError> {
 }
 
 /// The network of wmediumd's configuration file, with the settings from the environment.
-fn read_wmediumd_file(config: &Path) -> Result<WmediumdNetwork, FatalError> {
-    let describe = |error: String| FatalError::Usage(format!("-c {}: {error}", config.display()));
-    let text = std::fs::read_to_string(config).map_err(|error| describe(error.to_string()))?;
+fn read_wmediumd_file(option: &str, config: &Path) -> Result<WmediumdNetwork, FatalError> {
+    let describe = |error: String| FatalError::Usage(format!("{option} {}: {error}", config.display()));
+    let content = std::fs::read(config).map_err(|error| describe(error.to_string()))?;
+    if content.starts_with(&UTF_16_MARKS[0]) || content.starts_with(&UTF_16_MARKS[1]) {
+        return Err(describe("is encoded in UTF-16; save it as UTF-8".into()));
+    }
+    // libconfig takes any octets, so comments may be in Latin-1.
+    let text = String::from_utf8_lossy(&content);
     let settings = std::env::var(SETTINGS_VARIABLE).ok();
     WmediumdNetwork::new(&text, settings.as_deref()).map_err(describe)
 }
@@ -205,7 +212,7 @@ fn read_wmediumd_file(config: &Path) -> Result<WmediumdNetwork, FatalError> {
 fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8, capture: Option<PathBuf>) -> Result<(), FatalError> {
     let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
     let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
-    let network = read_wmediumd_file(config)?;
+    let network = read_wmediumd_file("-c", config)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     allow_descriptors(OF_ALL)?;

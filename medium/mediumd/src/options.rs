@@ -99,7 +99,10 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
             "--version" => return Ok(WmediumdCommand::Version),
             "--check" => {
                 let file = arguments.next().ok_or_else(|| format!("--check: needs a value; {WMEDIUMD_USAGE}"))?;
-                return Ok(WmediumdCommand::Check(file.into()));
+                return match arguments.next() {
+                    None => Ok(WmediumdCommand::Check(file.into())),
+                    Some(other) => Err(format!("--check: takes one file; {other:?} follows it; {WMEDIUMD_USAGE}")),
+                };
             }
             "--status" => {
                 let json = arguments.next();
@@ -110,7 +113,9 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
             }
             _ => {}
         }
-        let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+        let Some(letters) =
+            argument.strip_prefix('-').filter(|letters| !letters.is_empty() && !letters.starts_with('-'))
+        else {
             return Err(format!("{argument}: no such option; {WMEDIUMD_USAGE}"));
         };
         for (at, letter) in letters.char_indices() {
@@ -214,6 +219,8 @@ mod tests {
             ("-c net.cfg -p", "-p: needs a value"),
             ("-u socket -c net.cfg", "-u: this wmediumd takes frames only from mac80211_hwsim"),
             ("--check", "needs a value"),
+            ("--check a.cfg b.cfg", "--check: takes one file; \"b.cfg\" follows it"),
+            ("--chekc a.cfg", "--chekc: no such option"),
             ("x", "no such"),
         ] {
             assert!(read_wmediumd(line).expect_err(line).contains(reported));

@@ -29,6 +29,9 @@ const HIGH_THROUGHPUT_QUEUE_PKTS: u32 = 120;
 const AMPDU_SPACING_NS: u32 = 8_000;
 const NEAREST_M: f64 = 0.1;
 const LIGHT_M_PER_NS: f64 = 0.3;
+/// Larger ratios and delays, from wrong powers and positions, count as these.
+const MOST_SNR_DB: f64 = 300.0;
+const MOST_DELAY_NS: f64 = 1e9;
 /// Channel 1, of a station that has not sent yet.
 const FIRST_MHZ: u32 = 2412;
 
@@ -190,7 +193,7 @@ impl WmediumdNetwork {
         let frequency_mhz = self.tuned[from].frequency_mhz;
         let quality = self.mesh.quality(from, to, frequency_mhz).filter(|_| from != to)?;
         let distance_m = self.distance_m(from, to)?;
-        let delay_ns = (distance_m / LIGHT_M_PER_NS).round() as u64;
+        let delay_ns = (distance_m / LIGHT_M_PER_NS).round().min(MOST_DELAY_NS) as u64;
         let link = Link {
             to: StationId::from_index(to),
             delay_ns,
@@ -210,7 +213,7 @@ impl WmediumdNetwork {
         } else {
             (zero_db_w, DECODE_THRESHOLD_W)
         };
-        let power_w = zero_db_w * ratio(quality.snr_db);
+        let power_w = zero_db_w * ratio(quality.snr_db.min(MOST_SNR_DB));
         let sigma_db = quality.fading_db;
         let fading = (sigma_db > 0.0).then_some(Fading { sigma_db, sense_w, decode_w });
         let luckiest_w = power_w * ratio(LUCKY_SIGMAS * sigma_db);

@@ -37,7 +37,7 @@ export PIP_USER := 0
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-lab: hello build  ## build, then show in three findings, each with a picture, what pacing gains and what it costs
+lab: hello build  ## build PaceLab, then show what pacing gains and what it costs, with three pictures
 	tools/with-progress --bar comparison $(VENV)/bin/pacelab lab
 
 # This line comes after the check of the prerequisites: if one is missing, only the line to install it is printed.
@@ -50,17 +50,17 @@ notebooks: build $(VENV)/.notebooks  ## write the guided labs and open them in J
 	$(PY) labs/generate.py $(if $(CREDIT),--credit)
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
-test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook; drive the labs and pages in Chromium if it is installed
+test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and operate the labs and pages in Chromium if it is installed
 	tools/sync --extra labs --group pages
 	$(PY) -m pytest -s labs/tests/run_notebooks.py labs/tests/run_pages.py tests/demo/run_pages.py tests/demo/run_editor.py controller/tests/run_page.py
 
 # The compiler and the linters run in parallel to pytest, because some tests wait.
-test: build $(VENV)/.tools  ## checks that need neither root nor a package manager
+test: build $(VENV)/.tools  ## run all checks that need neither root nor a package manager
 	@tools/in-parallel "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
-build: $(VENV)/.built $(VENV)/.native demo  ## the local environment, with the extension built in release mode
+build: $(VENV)/.built $(VENV)/.native demo  ## make the local environment, with the extension in release mode
 
-dev: build $(VENV)/.tools  ## build, and install pytest, the linters and towncrier: for changes of PaceLab itself
+dev: build $(VENV)/.tools  ## build, and install pytest, the linters and towncrier, for work on PaceLab itself
 
 # The compiled algorithms, if there is a compiler. A process ignores them if a source file has changed since.
 $(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find pacer/pacelab_pacer/core -name '*.py')
@@ -72,7 +72,7 @@ FLAG := $(shell printf '\037')--remap-path-prefix=
 NAMELESS := CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo$(FLAG)$(or \
     $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup$(FLAG)$(CURDIR)=/pacelab"
 
-guided: build $(VENV)/.guided  ## compile the engine with a profile of its runs: same results, less time
+guided: build $(VENV)/.guided  ## compile the engine with a profile of its runs: the results are the same, and runs take less time
 
 # If no profile can be made, each call tries again, because the missing program may have been installed.
 PROFILE := build/guided/engine.profdata
@@ -85,79 +85,79 @@ $(VENV)/.guided: $(VENV)/.profile
 
 # The same simulator for web pages.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
-demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
+demo: $(DEMO_ENGINE)  ## build the engine of the live demonstrations
 
 $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
 	@$(NAMELESS) tools/demo-engine $@
 
 # This target runs no experiment: figures and tables come from stored results of full runs.
-docs: build  ## pages made of stored results, under build/docs: the papers' claims with figures, the book, who wins where
+docs: build  ## write pages from stored results to build/docs: the papers' claims with figures, the book, who wins where
 	rm -rf build/docs
 	$(VENV)/bin/pacelab claims --docs build/docs/claims.md
 	$(VENV)/bin/pacelab report --out build/docs/book
 	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
 
 # This target runs the labs and draws the figures. It does not run a paper's experiments.
-site: build $(VENV)/.site  ## the web site, under build/site: on any server, and without the labs in the browser from that folder
+site: build $(VENV)/.site  ## build the web site in build/site, for any web server; all pages except the labs also work as local files
 	@if $(CAN_LITE); then $(MAKE) --no-print-directory lite; else rm -rf build/lite; \
 	echo "the site has no labs in the browser: make lite needs Node.js with npm, and Rust of rustup"; fi
 	NO_MKDOCS_2_WARNING=1 $(PY) tools/site/build.py
 
-test-site: site $(VENV)/.tools  ## the site's links, accessibility, search and network requests, in Chromium if it is installed
+test-site: site $(VENV)/.tools  ## check the site's links, accessibility, search and network requests, in Chromium if it is installed
 	tools/sync --group pages
 	$(PY) -m pytest -rs tests/site/run_site.py
 
-wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: they need no compiler
+wheel: $(VENV)/.built demo  ## build wheels in dist/ for machines like this one; users then need no compiler
 	@mkdir -p dist && rm -f dist/pacelab*.whl && cp $(RUST_WHEELS)/*.whl dist/
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
 
 # Linked statically: the program needs neither Python nor a C library.
 STATIC := $(shell uname -m)-unknown-linux-musl
-wmediumd:  ## dist/wmediumd, one static program for any Linux on this processor: install -m755 dist/wmediumd /usr/local/sbin/
+wmediumd:  ## build dist/wmediumd, one static program for any Linux on this processor: install -m755 dist/wmediumd /usr/local/sbin/
 	@rustc --print target-libdir --target $(STATIC) | xargs test -d || rustup target add $(STATIC)
 	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd --target $(STATIC)
 	@mkdir -p dist && install -m755 "$${CARGO_TARGET_DIR:-medium/target}/$(STATIC)/release/mediumd" dist/wmediumd
 
-wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS, Windows and browsers (Pyodide), under dist/ (WHEELS=linux-x86_64: that one)
+wheels: $(VENV)/.built $(VENV)/.wheels demo  ## build wheels in dist/ for Linux (manylinux), macOS, Windows and browsers (Pyodide) (WHEELS=linux-x86_64: only these)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
-wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run the Linux ones, in emulation (qemu-user-static) for another processor
+wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run the Linux wheels; emulate another processor (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_wheels.py
 
 # STEPS="wheelhouse site": only these.
-release-check: $(VENV)/.installed  ## refuse an unfinished release; else build everything in it and install it in empty environments
+release-check: $(VENV)/.installed  ## refuse an unfinished release; otherwise build all its files and install them in empty environments
 	$(PY) .ci/release_check.py $(STEPS)
 
-lite: $(VENV)/.notebooks demo  ## the labs in the reader's browser, as a static site, build/lite (Rust of rustup, Node.js; WHO=instructor: build/lite-instructor)
+lite: $(VENV)/.notebooks demo  ## build the labs as a static site for the reader's browser, in build/lite (needs rustup's Rust, Node.js; WHO=instructor: build/lite-instructor)
 	@tools/with-progress "the site's packages" tools/sync --extra labs --group build --group lite
 	$(NAMELESS) $(PY) tools/browser-python
 	$(PY) tools/lite $(WHO)
 
 CAN_LITE := command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null
 # PACELAB_ALL_CASES=1: all recorded results instead of a sample.
-test-lite: $(VENV)/.built $(VENV)/.tools  ## a browser's Python (Pyodide): the same bytes as here; the notebooks of make lite in Chromium
+test-lite: $(VENV)/.built $(VENV)/.tools  ## check that a browser's Python (Pyodide) gives the same bytes, and run the notebooks of make lite in Chromium
 	@if $(CAN_LITE); then set -ex; \
 	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_labs.py tests/lite/run_figures.py tests/lite/run_page.py tests/lite/run_lab_pages.py tests/lite/run_own_network.py tests/lite/run_start.py; \
 	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 
 # TIERS="test fuzz": only these.
-nightly: $(VENV)/.installed  ## every tier of tests, one after the other, and a summary of the skipped ones
+nightly: $(VENV)/.installed  ## run every tier of tests, one after the other, and summarize which tests were skipped
 	$(PY) .ci/nightly.py $(TIERS)
 
 PAIRS ?= 5
-bench: build $(VENV)/.guided $(VENV)/.tools  ## speed against ns-2 and ns-3, if they are installed, in PAIRS pairs of runs
+bench: build $(VENV)/.guided $(VENV)/.tools  ## compare the speed with ns-2 and ns-3, if they are installed, in PAIRS pairs of runs
 	$(PY) bench/bench.py --pairs $(PAIRS)
 
 bench-smoke: build $(VENV)/.tools  ## run the benchmark once without a verdict on speed
 	$(PY) bench/bench.py --smoke
 
-format: $(VENV)/.tools  ## lay out Python and Rust code, and with Node.js JavaScript and CSS
+format: $(VENV)/.tools  ## format Python and Rust code, and with Node.js also JavaScript and CSS
 	$(VENV)/bin/ruff check --fix-only -q .
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 	@! command -v npx >/dev/null || npx --yes --prefer-offline @biomejs/biome@$(BIOME) check --write
 
-lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck, Biome
+lint: $(VENV)/.tools  ## check wording, code style and types: codespell, ruff, mypy, import-linter, rustfmt, clippy, shellcheck, Biome
 	$(PY) tools/language
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -187,7 +187,7 @@ CHECKS := $(MANIFEST) --profile checks --locked --workspace --features pacelab-p
 
 # pytest tests the binding (`test = false`). The binding is in the workspace all the same: without it, shared dependencies would
 # have fewer features than with Clippy, and would be compiled again.
-test-rust:  ## the engine's and the network's own tests
+test-rust:  ## run the Rust tests of the engine and the network
 	@if $(HAS_CLIPPY); then export $(BY_CLIPPY); fi; \
 	tools/with-progress "the air's tests" $(CARGO) test $(CHECKS) --no-run && set -x && $(CARGO) test $(CHECKS) -q
 
@@ -197,58 +197,58 @@ PARALLEL = -n $(CORES) --dist loadfile
 
 # Two more processes than cores, because many tests wait. Files run in the order of their names: by default the files with few
 # tests would run last, and these take longest.
-test-python: build $(VENV)/.collected  ## pytest
+test-python: build $(VENV)/.collected  ## run pytest
 	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
-test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
+test-thorough: build $(VENV)/.tools  ## compare every row with ns-2, ns-3 and the theory, and test a cluster (make test: a sample)
 	$(PY) -m pytest $(PARALLEL) -m thorough
 
-coverage: build $(VENV)/.tools  ## every branch of pacer/pacelab_pacer/core is reached by tests/pacer (tests of speed left out)
+coverage: build $(VENV)/.tools  ## check that tests/pacer reach every branch of pacer/pacelab_pacer/core (without the tests of speed)
 	PACELAB_INTERPRETED=1 $(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
 
 sentences: build $(VENV)/.tools  ## check every outcome that a text states against its runs (make test: the quick ones)
 	PACELAB_ALL_SENTENCES=1 $(PY) -m pytest -q tests/sentences
 
-test-rubric: build $(VENV)/.tools  ## all planted mistakes and mutants against all checks of the assignments (make test: a sample)
+test-rubric: build $(VENV)/.tools  ## run all planted mistakes and mutants against all checks of the assignments (make test: a sample)
 	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(CORES) grading/tests/test_planted.py
 
 FUZZ_S ?= 3600
-fuzz: build $(VENV)/.tools  ## hostile answers, bytes, files, archives and names for the grader, for FUZZ_S seconds on each core
+fuzz: build $(VENV)/.tools  ## send hostile answers, bytes, files, archives and names to the grader, for FUZZ_S seconds on each core
 	FUZZ_S=$(FUZZ_S) $(PY) -m pytest -q grading/tests/run_fuzz.py
 
 # Four at a time, because these tests mostly wait.
-test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
+test-linux: build $(VENV)/.tools  ## as root: test agents, TAP hosts and mediumd on this kernel, in namespaces of their own
 	$(PY) -m pytest -n 4 --dist loadfile tests/linux
 
-vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
+vm:  ## as root: build the virtual machine's disk image from Debian packages, in build/vm
 	vm/build "$(CURDIR)/build/vm"
 
 # The load of this computer does not affect the verdicts: the clock of the virtual machine counts instructions.
-vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd's place, inside the virtual machine
+vm-test:  ## as root: test the real Wi-Fi stack over mediumd, and mediumd as wmediumd, inside the virtual machine
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-test: apt install mmdebstrap"; exit 0; }; \
 	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && \
 	VM_CLOCK=counted VM_ALONE=yes vm/run vm/jobs/test.sh 2400
 
-vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machine, twice, then a student's first hour
+vm-provision: wheel  ## as root: run Vagrant's provisioning inside the virtual machine, twice, then a student's first hour
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-provision: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-provision: apt install mmdebstrap"; exit 0; }; \
 	vm/run vm/jobs/provision.sh 2400
 
 BOX ?= prepared
-vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared; BOX=bare-wheel)
+vagrant-test:  ## as root: run the real `vagrant up` by libvirt from a fresh clone, then a student's first hour (BOX=bare: nothing prepared; BOX=bare-wheel)
 	@tools/prerequisites build demo vm vagrant >/dev/null
 	python3 tests/vm/vagrant_up.py $(BOX)
 
-bare-test:  ## as root: both of README's commands on bare machines, Debian 12 and 13 (SUITE=bookworm or trixie: one of them)
+bare-test:  ## as root: run both of README's commands on bare machines, Debian 12 and 13 (SUITE=bookworm or trixie: only that one)
 	tests/bare/run $(SUITE)
 
-uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root file system (kept under build/uml; minutes)
+uml-kernel:  ## build the guest for --where uml, without root: a kernel from Debian's source, and its root file system, in build/uml (minutes)
 	uml/build "$(CURDIR)/build/uml"
 
 # The tests need any guest, not the pinned one: after Debian replaces a package, they run with the successor.
-test-uml: build $(VENV)/.tools  ## real Linux in virtual time, no root: the same bytes twice, agreement with the simulator, clean ends
+test-uml: build $(VENV)/.tools  ## test real Linux in virtual time, without root: same bytes in two runs, agreement with the simulator, clean ends
 	@UML_DEBS=newest uml/build "$(CURDIR)/build/uml" || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
 	$(PY) -m pytest $(PARALLEL) -rs tests/uml tests/conformance/test_virtual_time.py tests/conformance/test_back_ends.py
 
@@ -272,18 +272,18 @@ AGED := $(if $(MOVED),,$(shell [ ! -e $(VENV)/pyvenv.cfg ] || \
     [ -e $(VENV)/lib/python$$($(PY) -ISc 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) ] || echo stale))
 .PHONY: stale
 stale:
-	@echo "$(VENV) was made in another folder, or with another Python: it is made again."
+	@echo "$(VENV) was made in another folder or with another Python. make builds it again."
 
 # The packages for `make lab`: uv, if it has a wheel for this machine, PaceLab's requirements, and the build back ends.
 $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
-	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy this folder into your home and run make there" >&2; exit 1; }
+	@[ -w . ] || { echo "you cannot write to $(CURDIR): copy this folder into your home folder and run make there" >&2; exit 1; }
 	@for file in $(PARTS); do [ -e $$file ] || { echo "$$file is missing: this source tree is incomplete. Unpack it again into an" \
 	    "empty folder, or run git clone again." >&2; exit 1; }; done
 	@[ ! -e setup.py ] && [ ! -e pacelab/pacer ] || { echo "This folder holds files of an older layout (setup.py, pacelab/pacer):" \
 	    "unpack PaceLab into an empty folder, or run git clone again." >&2; exit 1; }
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
-	@tools/with-progress uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
+	@tools/with-progress uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "uv is not available: pip installs the packages"
 	@tools/with-progress "Python packages" tools/sync --extra figures --group build
 	@touch $@
 

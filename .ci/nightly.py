@@ -24,7 +24,7 @@ LOGS = ROOT / "build" / "nightly"
 REASONS = 6
 """Number of reasons for skipped tests that are printed per tier; the log has all."""
 SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] \S+: (.+)$", re.MULTILINE)
-"""pytest's line about skipped tests, with -rs."""
+"""A line about skipped tests from `pytest -rs`."""
 NO_TARGET = "wheels: this Rust lacks "
 """The start of the message of `.ci/wheels.py` if it cannot compile for another platform."""
 LEFT_OUT = re.compile(rf"^(?:skipped [\w-]+: .+|test-uml: .+ skipped|{NO_TARGET}.+)$", re.MULTILINE)
@@ -64,12 +64,12 @@ TIERS = (
     Tier(target="bare-test", needs=("vm",), root=True),
     Tier(target="bench-smoke", needs=("bench",)),
 )
-"""The order in which they run: first those that find most, last those that take long."""
+"""The tiers in the order in which they run: first those that find most faults, last those that take long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a tier ended: passed, failed, or not run; the reasons why it, or a part of it, did not run."""
+    """The result of a tier: passed, failed, or not run; and the reasons why the tier, or a part of it, did not run."""
 
     target: str
     verdict: str
@@ -134,7 +134,7 @@ def run(tier: Tier) -> Outcome:
 
 
 def missing(need: str) -> str:
-    """What this machine lacks of a set, after root's attempt to install it; empty if nothing."""
+    """The command that installs the missing programs of a set; empty if none is missing. Root installs them first."""
     if os.geteuid() == 0:
         subprocess.run([ROOT / "tools/prerequisites", need], stdout=subprocess.DEVNULL, check=False)
     asked = subprocess.run(

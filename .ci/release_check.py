@@ -40,7 +40,7 @@ PRODUCTS = ("pacelab", "pacelab[figures]", "pacelab[labs]", "pacelab[controller]
 
 
 def main(names: list[str]) -> int:
-    """Refuse, or run these steps, or all; returns the exit code."""
+    """Check whether the tree is ready; if so, run these steps, or all. Returns the exit code."""
     if unknown := [name for name in names if name not in STEPS]:
         print(f"no step {', '.join(unknown)}; choose from {', '.join(STEPS)}", file=sys.stderr)
         return 2
@@ -61,7 +61,7 @@ def main(names: list[str]) -> int:
 
 @dataclass(slots=True)
 class Outcome:
-    """How a step ended: passed, failed, or not run; and what this machine could not test."""
+    """The result of a step: passed, failed, or not run; and the parts that this machine could not test."""
 
     verdict: str = "not run"
     seconds: float = 0.0
@@ -118,7 +118,7 @@ def refusals() -> Iterator[str]:
     changes = section(version)
     if not fragments and (not changes or changes == NO_CHANGES):
         yield (
-            f"CHANGELOG.md says nothing about {version}: write a fragment for each change that users see"
+            f"CHANGELOG.md has no changes for {version}: write a fragment for each change that users see"
             f" (changelog.d/README.md), then run .venv/bin/towncrier build --version {version}"
         )
     if fragments:
@@ -229,7 +229,7 @@ def out_of_reach(*addresses: str) -> str:
 STEPS: dict[str, Callable[[Outcome], None]] = {
     step.__name__: step for step in (wheelhouse, wheels, wmediumd, site, box)
 }
-"""In the order in which they run: first those that find most."""
+"""The steps in the order in which they run: first those that find most faults."""
 
 
 if __name__ == "__main__":

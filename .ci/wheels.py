@@ -169,8 +169,8 @@ def for_pyodide(environment: dict[str, str]) -> dict[str, str]:
 
 
 def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[str, str]:
-    """The settings that compile the engine with a profile; none if no profile can be made, which is no failure."""
-    say(f"{name}: running an engine that counts its branches")
+    """The settings that compile the engine with a profile; empty if no profile can be made."""
+    say(f"{name}: running an engine that counts its branches, to make a profile")
     folder = WORK / "guided"
     options = f"--zig --compatibility {target.system}"
     settings = {"GUIDED": str(folder), "CARGO_BUILD_TARGET": target.rust, "MATURIN_OPTIONS": options}
@@ -197,7 +197,7 @@ def check(wheel: Path, target: Target) -> None:
 
 
 def commit_time() -> str:
-    """The time of the last commit, for the files in the archives. Without git: 1980, a ZIP archive's earliest."""
+    """The time of the last commit, for the files in the archives. Without git: 1980, ZIP's earliest time."""
     asked = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
     return asked.stdout.strip() if asked.returncode == 0 else "315532800"
 

@@ -2,7 +2,7 @@
 
 Prints each ratio with its target, a lower bound of the cost, the peak memory, and the cost against nodes, flows and
 load. Exit code 1 if a measured figure misses its target (not with --smoke) or a program fails, 3 if PaceLab itself is
-not built; Comparisons that need a missing program are skipped with a message.
+not built. Comparisons that need a missing program are skipped with a message.
 """
 
 import argparse
@@ -31,9 +31,9 @@ def main() -> int:
     """Measure everything; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs per ratio (default 5)")
-    parser.add_argument("--smoke", action="store_true", help="one pair per ratio; a missed target is no failure")
-    parser.add_argument("--install", action="store_true", help="write the speeds that were measured to docs/install.md")
-    parser.add_argument("--large", action="store_true", help="also ns-2 on 1,000 and 2,000 nodes (minutes more)")
+    parser.add_argument("--smoke", action="store_true", help="one pair per ratio, and no failure for a missed target")
+    parser.add_argument("--install", action="store_true", help="write the measured speeds to docs/install.md")
+    parser.add_argument("--large", action="store_true", help="also ns-2 on 1,000 and 2,000 nodes (some minutes more)")
     given = parser.parse_args()
     pairs = 1 if given.smoke else given.pairs
     if pairs < 1:
@@ -41,7 +41,7 @@ def main() -> int:
     if reason := ours.missing():
         print(f"bench: {reason}", file=sys.stderr)
         return 3
-    print("CPU is user + system time on one core; ratios are of CPU per delivered packet, start-up not counted.\n")
+    print("CPU is user and system time on one core. Ratios compare CPU per delivered packet without start-up.\n")
     try:
         medians: dict[str, float] = {}
         met = [_duels(pairs, medians)]
@@ -75,14 +75,14 @@ def _short(repeats: int) -> None:
     whole_s = [ours.chain(seconds=SHORT_S).whole_cpu_s for _ in range(SHORT * repeats)]
     bare_s = min(cost.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
     reached = "reached" if min(whole_s) < SHORT_CPU_S else "not reached"
-    print(f"pacelab run chain, {SHORT_S} s: {min(whole_s):.2f} s of CPU in all, {bare_s:.2f} s of it Python's start")
-    print(f"    (least of {len(whole_s)}, their median {statistics.median(whole_s):.2f}); ", end="")
-    print(f"wanted on a fast machine {SHORT_CPU_S:g} s: {reached}\n", flush=True)
+    print(f"pacelab run chain, {SHORT_S} s: {min(whole_s):.2f} s of CPU; Python's start takes {bare_s:.2f} s of them")
+    print(f"    (least of {len(whole_s)} runs; median {statistics.median(whole_s):.2f} s); ", end="")
+    print(f"goal on a fast machine {SHORT_CPU_S:g} s: {reached}\n", flush=True)
 
 
 def _bounds(repeats: int, medians: dict[str, float]) -> None:
     if reason := loop_missing():
-        print(f"what it would take to be faster still: skipped: {reason}\n", flush=True)
+        print(f"lower bound of the cost: skipped: {reason}\n", flush=True)
         return
     build_loop()
     runs = {
@@ -157,13 +157,13 @@ def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: 
     """The bound as text; `ratio`: times ns-2, if it was measured."""
     ours_ns, loop_ns = 1e9 * ours_s / events, 1e9 * loop_s / events
     text = [
-        f"{name}: {events} events, {ours_ns:.0f} ns of CPU each; in a bare loop (agenda alone) {loop_ns:.0f} ns,"
+        f"{name}: {events} events, {ours_ns:.0f} ns of CPU each; in a bare loop (event queue alone) {loop_ns:.0f} ns,"
         f" {100 * loop_ns / ours_ns:.0f} %"
     ]
     if ratio is not None:
         text.append(
-            f"    {ratio:.1f}x ns-2 now; {goal:g}x takes {ours_ns * ratio / goal:.0f} ns an event;"
-            f" {ratio * ours_ns / loop_ns:.0f}x if frames cost nothing; more only with fewer events"
+            f"    now {ratio:.1f}x ns-2; {goal:g}x needs {ours_ns * ratio / goal:.0f} ns per event;"
+            f" the bare loop corresponds to {ratio * ours_ns / loop_ns:.0f}x; a higher ratio needs fewer events"
         )
     return text
 
@@ -177,13 +177,13 @@ WORDS = (
     "{static_chain} times as fast as ns-3. If each packet in PaceLab also calls TCP-GAP's Python code, PaceLab is\n"
     "{gap_chain} times as fast as ns-2. On 120 nodes with 8 flows, PaceLab is {random_layout} times as fast as ns-2."
 )
-STANDS = re.compile(
+PARAGRAPH = re.compile(
     r"We ran the programs alternately on 2 cores .*? with 8 flows, PaceLab is \S+ times as fast as ns-2\.", re.DOTALL
 )
 
 
 def sentence(medians: Mapping[str, float]) -> str:
-    """The sentences, from the medians by the names of duels.py's functions. Raises ValueError if one was skipped."""
+    """Fill in the medians, by the names of duels.py's functions. Raises ValueError if one is missing."""
     shown = {name: f"{median:.0f}" if median >= 10 else f"{median:.2g}" for name, median in medians.items()}
     try:
         return WORDS.format(**shown)
@@ -193,9 +193,9 @@ def sentence(medians: Mapping[str, float]) -> str:
 
 def write_sentence(medians: Mapping[str, float], page: Path = INSTALL) -> None:
     """Replace the sentences in the page. Raises ValueError if the page has none."""
-    text, count = STANDS.subn(lambda _: sentence(medians), page.read_text(encoding="utf-8"))
+    text, count = PARAGRAPH.subn(lambda _: sentence(medians), page.read_text(encoding="utf-8"))
     if count != 1:
-        raise ValueError(f"{page}: {count} paragraphs on speed; there must be one")
+        raise ValueError(f"{page} must have one paragraph on speed, not {count}")
     page.write_text(text, encoding="utf-8")
 
 

@@ -106,7 +106,7 @@ class Ratio:
         head += f" {min(self.ratios):.1f} to {max(self.ratios):.1f}), target {self.target:g}x:"
         head += f" {'met' if self.met else 'MISSED'}"
         if self.goal is not None:
-            head += f"; wanted {self.goal:g}x: {'reached' if self.median >= self.goal else 'not reached'}"
+            head += f"; goal {self.goal:g}x: {'reached' if self.median >= self.goal else 'not reached'}"
         return [head, _side("ours", self.ours), _side(self.other, self.theirs)]
 
 

@@ -1,8 +1,8 @@
 """How the cost grows with the nodes (at constant activity on the air, or at growing activity), with flows, and with
 load.
 
-A medium that checks every node for every frame costs nodes squared if activity grows with the nodes (exponent 2), and
-nodes if it does not (exponent 1). Our cost should grow with the activity: exponents near 1 and near 0.
+The cost of a medium that checks every node for every frame grows as the square of the nodes if the activity grows with
+the nodes, and as the nodes if it does not. PaceLab's cost should grow with the activity: exponents near 1 and near 0.
 """
 
 import math
@@ -144,7 +144,7 @@ def lines(series: Series, points: Sequence[Point], repeats: int) -> list[str]:
     last = f"    CPU grows as {series.axis}^{grows:.2f}, target at most {series.limit:g}:"
     last += " met" if grows <= series.limit else " MISSED"
     if series.goal is not None:
-        last += f"; wanted at most {series.goal:g}: {'reached' if grows <= series.goal else 'not reached'}"
+        last += f"; goal at most {series.goal:g}: {'reached' if grows <= series.goal else 'not reached'}"
     head = f"{series.name}, {series.seconds:g} s, static routes, 2 Mbit/s (least of {repeats} or more)"
     table = [
         f"    {point.size:5} {series.axis}  CPU {point.run.cpu_s:7.3f} s  {point.run.events:10} events"
@@ -187,7 +187,7 @@ NODES, LARGE = (64, 496), (1000, 2000)
 def ns2_lines(points: Sequence[Point], *, large: bool) -> list[str]:
     """A line for each number of nodes: its CPU time per delivered packet beside ours, and its memory."""
     if reason := ns2.missing():
-        return [f"    ns-2 beside it: skipped: {reason}"]
+        return [f"    ns-2 on the same chains: skipped: {reason}"]
     mine = {point.size: point for point in points}
     return [_line(mine[nodes]) for nodes in (*NODES, *(LARGE if large else ()))]
 

@@ -1,4 +1,4 @@
-"""Layouts of wireless nodes with their flows, random or in chains, and the air configurations of them."""
+"""Layouts of wireless nodes with their flows, random or in chains, and their air configurations."""
 
 import itertools
 import json

@@ -4,9 +4,9 @@
 
 FILE gets ns-2's rows, with which tests/conformance/test_ns2.py compares ours.
 
-The walk's number is the seed of the moving nodes and the CBR flows between them, which are written as a setdest file
-and as a network. In the area of walks 1 to 3 the nodes can nearly always reach each other; in that of 4 to 6 they often
-cannot.
+Each of the six walks moves 20 nodes, and four pairs of nodes have a CBR flow. The walk's number is the seed of its
+movement, which is written as a setdest file for ns-2 and as a topology file for PaceLab. In the smaller area of walks
+1 to 3, the nodes can nearly always reach each other. In the larger area of walks 4 to 6, they often cannot.
 """
 
 import argparse
@@ -35,14 +35,16 @@ OFFERED = round(FLOWS * (SECONDS - FIRST_S) / INTERVAL_S)
 def main() -> int:
     import ns2  # beside this file: on the path when this runs as a program
 
-    parser = argparse.ArgumentParser(description="AODV among nodes that walk, beside ns-2")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--rows", type=Path)
+    parser = argparse.ArgumentParser(description="Compare PaceLab's AODV with ns-2's among moving nodes.")
+    parser.add_argument("--seeds", type=int, default=10, help="runs per walk (default 10)")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="write ns-2's rows to FILE")
     asked = parser.parse_args()
     if why := ns2.missing():
         print(why, file=sys.stderr)
         return 3
-    print(f"{NODES} nodes, {OFFERED} packets offered; delivered, mean (and sd) of {asked.seeds} seeds")
+    print(
+        f"{NODES} nodes, {OFFERED} packets offered; delivered packets: mean (standard deviation) of {asked.seeds} seeds"
+    )
     rows = ["walk,seed,delivered_pkts"]
     for number in NUMBERS:
         with tempfile.TemporaryDirectory() as folder:
@@ -57,14 +59,14 @@ def main() -> int:
                 theirs.append(sum(ns2.mobility(walks=trace, flows=ENDS, **settings)))
         rows += [f"{number},{seed},{count}" for seed, count in enumerate(theirs, start=1)]
         more = 100 * (statistics.fmean(ours) / statistics.fmean(theirs) - 1)
-        print(f"walk {number}: ours {said(ours)}, ns-2 {said(theirs)}: {more:+.1f} %", flush=True)
+        print(f"walk {number}: ours {mean_and_sd(ours)}, ns-2 {mean_and_sd(theirs)}: {more:+.1f} %", flush=True)
     if asked.rows:
         about = "# ns-2 2.35 (Debian ns2) by bench/ns2/mobility.tcl through `python bench/mobility.py --rows`\n"
         write_file(asked.rows, (about + "\n".join(rows) + "\n").encode())
     return 0
 
 
-def said(counts: list[int]) -> str:
+def mean_and_sd(counts: list[int]) -> str:
     return f"{statistics.fmean(counts):.0f} ({statistics.pstdev(counts):.0f})"
 
 

@@ -31,7 +31,7 @@ class Run:
 
 def missing() -> str | None:
     """Why PaceLab cannot run here, or None."""
-    return None if COMMAND.exists() else f"{COMMAND} is not there (run `make lab` first)"
+    return None if COMMAND.exists() else f"{COMMAND} does not exist: run `make lab` first"
 
 
 def command(*options: str) -> Run:

@@ -132,7 +132,7 @@ def cell(n: int) -> Case:
 
 
 def check() -> None:
-    """Print each row of the given files beside the present result of the scripts."""
+    """Print each stored row of ns2-cells.csv, and some of ns2-chain.csv, beside the scripts' result on this machine."""
     for row in _rows("ns2-cells.csv"):
         n = int(row["n"])
         case = {"cell": cell(n), "hidden": HIDDEN, "exposed": EXPOSED, "far": FAR}[row["case"]]

@@ -1,4 +1,4 @@
-"""Makes the tables of docs/validation.md from the cases that tests/conformance compares with their bands.
+"""Writes the tables of docs/validation.md from the cases for which tests/conformance has bands.
 
 python bench/validation.py             write the tables into docs/validation.md (about 2 minutes on 2 cores)
 python bench/validation.py rows        print every row: ours, the reference, the deviation
@@ -78,7 +78,7 @@ def summary() -> str:
 
 
 def by_interval() -> str:
-    """Rows that pass by the reference's interval, not by the percentage."""
+    """Rows that pass because of the reference's interval: they deviate by more than the percentage."""
     lines = ["| row, kbit/s | reference | ours | |", "|---|---|---|---|"]
     for name, percent in (
         ("chains, AODV, ns2-chain.csv", 15),
@@ -98,7 +98,7 @@ def by_interval() -> str:
 
 
 def old_ns2() -> str:
-    """Sets of rows of ns-2.1b8a. Those with its own AODV have no band, because our AODV differs."""
+    """Sets of rows of ns-2.1b8a. The sets with its own AODV have no band, because our AODV differs."""
     theirs = ns2_of_2001.chains()
     ours = ns2_of_2001.measure_chains(list(theirs))
     bands = {
@@ -299,7 +299,7 @@ def write() -> None:
         pattern = rf"<!-- table {name} -->\n.*?<!-- end -->"
         text, count = re.subn(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
         if count != 1:
-            sys.exit(f"{DOCUMENT}: needs one place for table {name}, has {count}")
+            sys.exit(f"{DOCUMENT} must have one place for table {name}, not {count}")
         print(block, flush=True)
     DOCUMENT.write_text(text, encoding="utf-8")
 

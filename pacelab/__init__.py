@@ -13,7 +13,6 @@ from pacelab.public import PUBLIC
 from pacelab.version import __version__
 
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
-    from pacelab.air.congestion import CongestionControl, RateSample
     from pacelab.air.queue_discipline import QueueDiscipline, QueuedPacket
     from pacelab.console import log, print_json, progress_bar
     from pacelab.demo.widget import show_demo
@@ -34,7 +33,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.running.runner import run, run_many
     from pacelab.running.workers import Workers, each_finished, usable_cores
     from pacelab.schemes import HookSettings, Scheme
-    from pacelab.user_code.bases import LinkLayer, Pacer, Sample
+    from pacelab.user_code.bases import CongestionControl, LinkLayer, Pacer, RateSample, Sample
     from pacelab.user_schemes import run_congestion_control, run_link_layer, run_pacer
     from pacelab_pacer.core.contract import (
         Drop,

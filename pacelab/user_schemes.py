@@ -14,7 +14,6 @@ import math
 from collections import deque
 from typing import SupportsFloat
 
-from pacelab.air.congestion import CongestionControl
 from pacelab.air.own_hooks import OwnCalls
 from pacelab.domains import plain
 from pacelab.errors import ConfigError
@@ -24,7 +23,7 @@ from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.units import NS_PER_S, s_from_ns
-from pacelab.user_code.bases import LinkLayer, Pacer, Sample
+from pacelab.user_code.bases import CongestionControl, LinkLayer, Pacer, Sample
 from pacelab.user_code.loading import check_complete
 from pacelab.user_code.messages import misnamed_methods
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult

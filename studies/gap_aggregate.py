@@ -1,4 +1,4 @@
-"""What does pacing cost where radios aggregate, packet by packet and aggregate by aggregate?
+"""What does pacing cost if radios aggregate frames: packet by packet, and aggregate by aggregate?
 
     .venv/bin/python studies/gap_aggregate.py            run what gap_aggregate.csv lacks
     .venv/bin/python studies/gap_aggregate.py --table    print the table as Markdown, without any run

@@ -1,10 +1,10 @@
-"""The settings of Lee's testbed: attempts, RTS, the processing time of its hosts and the sense range, fitted to ten
-numbers of Table 5.1.
+"""Fits the settings of Lee's testbed (attempts, RTS, processing time of the hosts, sense range) to ten numbers of
+Table 5.1.
 
     .venv/bin/python studies/lee_testbed.py rows.jsonl           run the rows that the file lacks
     .venv/bin/python studies/lee_testbed.py rows.jsonl --table   print the error surface as Markdown, without any run
 
-Fitted are the nine mean rates of Tahoe, which depend on attempts and RTS, and the four-hop delay of one flow over one
+The fit uses the nine mean rates of Tahoe, which depend on attempts and RTS, and the four-hop delay of one flow over one
 hop, which depends on the hosts. The error of a point of the grid is the mean of |ln(ours / printed)| over these ten.
 All other numbers of the thesis are held out: the other eight delays, pacing, FeW, delayed ACKs, every other topology.
 
@@ -133,7 +133,7 @@ def _mean(rows: list[Row], hops: int, flows: int, scheme: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="file of rows, one JSON object a line; made if it is not there")
+    parser.add_argument("rows", type=Path, help="file of rows, one JSON object per line; made if it does not exist")
     parser.add_argument("--table", action="store_true", help="print the table instead of running")
     given = parser.parse_args()
     if given.table:

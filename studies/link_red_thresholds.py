@@ -1,4 +1,4 @@
-"""Thresholds for Link RED that marks beside adaptive pacing (`lred-ecn+pacing`), over chains of 7 to 48 hops.
+"""Thresholds for Link RED with marking and adaptive pacing (`lred-ecn+pacing`), on chains of 7 to 48 hops.
 
     .venv/bin/python studies/link_red_thresholds.py rows.jsonl           run the rows that the file lacks
     .venv/bin/python studies/link_red_thresholds.py rows.jsonl --table   print the table as in link_red_thresholds.csv,

@@ -1,4 +1,4 @@
-"""The runs of a study, kept in a CSV file beside it: one line per run, and only missing runs are made."""
+"""Stores the runs of a study in a CSV file beside it: one line per run. Only missing runs are made."""
 
 from __future__ import annotations
 

@@ -211,9 +211,9 @@ def _key(row: Row) -> tuple[str, str, str, int | None, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="file of rows, one JSON object a line; made if it is not there")
-    parser.add_argument("--table", action="store_true", help="print the table of what is there, run nothing")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds of each run (5)")
+    parser.add_argument("rows", type=Path, help="file of rows, one JSON object per line; made if it does not exist")
+    parser.add_argument("--table", action="store_true", help="print the table of the stored rows, without any run")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds of each run (default: 5)")
     given = parser.parse_args()
     text = table(Rows(given.rows, given.seeds, may_run=not given.table))
     if given.table:

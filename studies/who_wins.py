@@ -310,12 +310,16 @@ def _is_window(scheme: str) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, nargs="?", help="file of rows, one JSON object a line; made if not there")
-    parser.add_argument("--store", action="store_true", help=f"write {STORE.name} of the rows; run nothing")
-    parser.add_argument("--tables", type=Path, metavar="FILE", help=f"write the tables of {STORE.name}; run nothing")
+    parser.add_argument(
+        "rows", type=Path, nargs="?", help="file of rows, one JSON object per line; made if it does not exist"
+    )
+    parser.add_argument("--store", action="store_true", help=f"write the rows' means to {STORE.name}, without any run")
+    parser.add_argument(
+        "--tables", type=Path, metavar="FILE", help=f"write the tables of {STORE.name} to FILE, without any run"
+    )
     parser.add_argument("--cases", default="all", help="names, separated by commas (default: all)")
     parser.add_argument("--schemes", default="all", help="names, or 'window N' (default: all, and all windows)")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"from 1 on (default: {SEEDS})")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"number of seeds, from 1 on (default: {SEEDS})")
     given = parser.parse_args()
     if (given.rows is None) != bool(given.tables):
         parser.error("give a file of rows or --tables FILE")

@@ -5,23 +5,24 @@
 
 Without `handover`:
 
-    statistics      1,000 active flows on one Open vSwitch, counters each second: below 20 % of one core
+    statistics      CPU of the controller with 1,000 active flows on one Open vSwitch and counters each second:
+                    below 20 % of one core
     first packet    median round trip of a new flow's first packet, from switch to switch: below 20 ms
-    killed          the controller is killed with all flows active: no flow stops; after a restart it finds all flows
-                    again
+    killed          the controller is killed while all flows are active: no flow stops, and a new controller finds all
+                    flows again
 
 Open vSwitch uses its user-space datapath in its own namespaces. Switches, hosts and controller run at nice -10. Each
-flow consists of two datagrams per second from its own port. Exit code 1 if a target is missed, 3 if this cannot run
-here.
+flow sends two datagrams per second from its own port. Exit code 1 if a target is missed, 3 if this machine cannot run
+the measurement.
 
-With `handover`, handovers between gateways, run after run:
+With `handover`, a handover between two gateways in each of some runs:
 
-    silence     longest silence of the receiver around the handover: below 1 s in every run
-    goodput     in the 5 s from 5 s after the handover, relative to the 5 s before it: the mean within 10 %
+    silence     longest time without data at the receiver around the handover: below 1 s in every run
+    goodput     from second 5 to 10 after the handover, relative to the 5 s before it: the mean ratio within 10 % of 1
 
-Runs of `pacelab run two-gateways --backend tap --controller ryu --scheme tcp-gap`, one after the other; each run has
-the next seed. The ratio has a 95 % t interval. Runs with a fidelity below valid are reported and left out: the machine
-was too busy. Exit code 1 if a target is missed, or all runs were left out.
+It repeats `pacelab run two-gateways --backend tap --controller ryu --scheme tcp-gap` with the seeds 1, 2, 3 ... The
+ratio has a 95 % t interval. If the machine was too busy, a run's fidelity is below valid: such runs are printed, but
+not counted. Exit code 1 if a target is missed or no run was valid.
 """
 
 from __future__ import annotations
@@ -116,8 +117,9 @@ def measure(flows: int, seconds: float) -> bool:
         first.run(f"ping -c 2 -i 0.2 {second.address}")
         trips = first_packets(first, third, FIRST_FLOWS)
         median = statistics.median(trips)
-        told = f"median {median * 1e3:.1f} ms, 90 % within {statistics.quantiles(trips, n=10)[-1] * 1e3:.1f} ms"
-        print(f"first packet, there and back, {len(trips)} flows: {told}; load {os.getloadavg()[0]:.1f}", flush=True)
+        spread = f"median {median * 1e3:.1f} ms, 90 % within {statistics.quantiles(trips, n=10)[-1] * 1e3:.1f} ms"
+        load = os.getloadavg()[0]
+        print(f"first packet, round trip of {len(trips)} flows: {spread}; load average {load:.1f}", flush=True)
         senders = Senders(first, second, flows)
         wait_for("the controller counts all flows", lambda: known(network) >= 0.99 * flows, 60)
         assert network.process is not None
@@ -126,20 +128,20 @@ def measure(flows: int, seconds: float) -> bool:
         share = (cpu_s(network.process.pid) - begun_s) / (time.monotonic() - begun)
         counted = known(network)
         print(
-            f"statistics: {flows} flows, {counted} with a rate, {2 * flows} rules a switch on their way, each second: "
-            f"{share:.1%} of a core over {seconds:g} s; load {os.getloadavg()[0]:.1f}",
+            f"statistics: {flows} flows, {counted} with a rate, {2 * flows} rules per switch on their path, read each "
+            f"second: {share:.1%} of a core over {seconds:g} s; load average {os.getloadavg()[0]:.1f}",
             flush=True,
         )
         senders.longest_s = 0.0
         network.kill_controller()
         time.sleep(DEAD_S)
         network.start_controller()
-        wait_for("a new controller finds all flows again", lambda: known(network) >= 0.99 * flows, 60)
+        wait_for("the new controller finds all flows again", lambda: known(network) >= 0.99 * flows, 60)
         time.sleep(2.0)
         late = sum(time.monotonic() - at > 2.0 for at in senders.heard.values())
         print(
-            f"killed for {DEAD_S:g} s: longest time between two of a flow's datagrams {senders.longest_s:.2f} s (sent "
-            f"each {PACE_S:g} s), {late} flows stopped, {known(network)} found again",
+            f"controller dead for {DEAD_S:g} s: longest time between two datagrams of a flow {senders.longest_s:.2f} s "
+            f"(one is sent each {PACE_S:g} s), {late} flows stopped, the new controller found {known(network)} flows",
             flush=True,
         )
         return share < SHARE and median < FIRST_S and not late and senders.longest_s < 2.0
@@ -159,7 +161,7 @@ def main() -> int:
         print("ok" if good else "MISSED")
         return 0 if good else 1
     if sys.platform != "linux" or os.geteuid() != 0 or missing():
-        print(f"bench/hosts/controller: run as root on Linux; {missing() or 'Open vSwitch is there'}", file=sys.stderr)
+        print(f"bench/hosts/controller: {missing() or 'this needs Linux and root rights'}", file=sys.stderr)
         return 3
     here = str(Path(__file__).parents[2])
     line = [sys.executable, __file__, *sys.argv[1:], INSIDE]
@@ -173,9 +175,11 @@ AFTER_S = 20.0
 
 def handover(arguments: list[str]) -> int:
     """Run, print, and return the exit code."""
-    parser = argparse.ArgumentParser(description="handover between gateways, run after run")
+    parser = argparse.ArgumentParser(description="Measure handovers between two gateways.")
     parser.add_argument("--runs", type=int, default=6)
-    parser.add_argument("--speed", type=float, default=20.0, help="m/s; a pedestrian's 2 takes four minutes a run")
+    parser.add_argument(
+        "--speed", type=float, default=20.0, help="m/s (at a pedestrian's 2 m/s, a run takes more than 2 minutes)"
+    )
     parser.add_argument("--direction", default="up", choices=("up", "down"))
     parser.add_argument("--scheme", default="tcp-gap")
     options = parser.parse_args(arguments)
@@ -199,13 +203,13 @@ def handover(arguments: list[str]) -> int:
         if result.run["fidelity"] == "valid":
             rows.append(row)
         print(
-            f"run {seed}: at {row['at_s']} s, silent for {row['silence_s']} s at most, "
+            f"run {seed}: handover at {row['at_s']} s, longest silence {row['silence_s']} s, "
             f"{row['before_bps'] / 1e3:.0f} -> {row['after_bps'] / 1e3:.0f} kbit/s, {row['timeouts']} timeouts, "
-            f"fidelity {result.run['fidelity']}, load {os.getloadavg()[0]:.1f}",
+            f"fidelity {result.run['fidelity']}, load average {os.getloadavg()[0]:.1f}",
             flush=True,
         )
     if not rows:
-        print("no run was valid: try again on a calmer machine")
+        print("no run was valid: repeat this on an idle machine")
         return 1
     ratios = [row["after_bps"] / row["before_bps"] for row in rows]
     of_all = estimate(ratios)
@@ -213,7 +217,7 @@ def handover(arguments: list[str]) -> int:
     worst = max(row["silence_s"] for row in rows)
     good = worst < SILENCE_S and abs(mean - 1) <= OFF
     ratio = f"{mean:.3f} " + ("(one run, no interval)" if half is None else f"+- {half:.3f}")
-    print(f"{len(rows)} valid runs of {options.runs}: silent for {worst} s at most; after / before {ratio}", flush=True)
+    print(f"{len(rows)} valid runs of {options.runs}: longest silence {worst} s; after / before {ratio}", flush=True)
     print("ok" if good else "MISSED")
     return 0 if good else 1
 

@@ -1,8 +1,9 @@
 """Measures mediumd against its targets: `sudo .venv/bin/python bench/hosts/mediumd.py [--frames N] [--only
 load|memory|udp]`.
 
-Needs root, /dev/net/tun and the tools of `make test-linux`, whose test network it uses. Run it on an idle machine: it
-reports how punctual the machine was. Exit code 1 if a measured figure misses its target, 3 if it cannot run here.
+This program needs root rights, /dev/net/tun and the tools of `make test-linux`, whose test network it uses. Run it on
+an idle machine; it also prints how late the machine's own sleeps end. Exit code 1 if a result misses its target, 3 if
+this machine cannot run the measurement.
 
 `mediumd.py send PKTS_PER_S SECONDS PAYLOAD_BYTES PID...` is the sending process.
 """
@@ -49,15 +50,15 @@ def main() -> int:
         return 3
     print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     parts = {"load": load, "memory": lambda: memory(options.frames), "udp": udp}
-    met = [part() for name, part in parts.items() if options.only in (None, name)]
-    print("every measured target met" if all(met) else "a target was MISSED")
-    return 0 if all(met) else 1
+    good = [part() for name, part in parts.items() if options.only in (None, name)]
+    print("every measured target met" if all(good) else "a target was MISSED")
+    return 0 if all(good) else 1
 
 
 def load() -> bool:
     """50 stations in pairs that do not sense each other, under each of `LOADS`."""
-    met = [loaded(*case) for case in LOADS]
-    return all(met)
+    good = [loaded(*case) for case in LOADS]
+    return all(good)
 
 
 def loaded(pkts_per_s: int, radio, cpu_target_us: float | None) -> bool:
@@ -70,13 +71,15 @@ def loaded(pkts_per_s: int, radio, cpu_target_us: float | None) -> bool:
     cpu_us = (after["process"]["cpu_s"] - before["process"]["cpu_s"]) / frames * 1e6
     offered = f"{2 * PAIRS} stations, {sent / LOAD_S:.0f} frames/s offered for {LOAD_S} s"
     print(f"{offered}, {frames} delivered, {after['fidelity']}")
-    print(f"  asleep too long: median {wake['p50_ns'] / 1e3:.0f} us, 99 % {wake['p99_ns'] / 1e3:.0f} us")
+    print(
+        f"  sleeps of this machine end late: median {wake['p50_ns'] / 1e3:.0f} us, 99 % {wake['p99_ns'] / 1e3:.0f} us"
+    )
     late_us, lost = late["p50_ns"] / 1e3, lost_outside(before, sent, after)
     return all(
         [
-            told(f"median lateness {late_us:.0f} us (99 % {late['p99_ns'] / 1e3:.0f} us)", late_us, LATENESS_TARGET_US),
-            told(f"CPU per frame {cpu_us:.1f} us, all of mediumd", cpu_us, cpu_target_us),
-            told(f"{lost} frames lost outside the model", lost, 1),
+            met(f"median lateness {late_us:.0f} us (99 % {late['p99_ns'] / 1e3:.0f} us)", late_us, LATENESS_TARGET_US),
+            met(f"CPU per frame {cpu_us:.1f} us, all of mediumd", cpu_us, cpu_target_us),
+            met(f"{lost} frames lost outside the model", lost, 1),
         ]
     )
 
@@ -97,7 +100,7 @@ def memory(frames: int) -> bool:
     cpu_us = (after["process"]["cpu_s"] - before["process"]["cpu_s"]) / sent * 1e6
     print(f"{sent} frames at {MEMORY_PKTS_PER_S}/s: {rss_mib:.1f} MiB resident, {cpu_us:.1f} us of CPU a frame")
     print(f"  lost outside the model: {lost_outside(before, sent, after)}")
-    return told(f"memory grew by {grown_kib:.0f} KiB", grown_kib, RSS_GROWTH_TARGET_KIB)
+    return met(f"memory grew by {grown_kib:.0f} KiB", grown_kib, RSS_GROWTH_TARGET_KIB)
 
 
 def udp() -> bool:
@@ -105,7 +108,7 @@ def udp() -> bool:
     from air_hosts import NEVER_RTS, Air, saturated
     from references import cells
 
-    met = []
+    good = []
     for case in (case for case in cells() if " 2 Mbit/s" in case.name):
         simulated_kbps = simulate(case)
         seconds = 60 if case.name == "hidden 2 Mbit/s RTS off" else 15  # few packets need a longer run
@@ -125,8 +128,8 @@ def udp() -> bool:
         text = (
             f"{case.name}: {kbps:.0f} kbit/s, sim {simulated_kbps:.0f} ({kbps / simulated_kbps - 1:+.1%}, {fidelity})"
         )
-        met.append(told(text, off, UDP_TARGET))
-    return all(met)
+        good.append(met(text, off, UDP_TARGET))
+    return all(good)
 
 
 def simulate(case) -> float:
@@ -160,14 +163,14 @@ def lost_outside(before, sent: int, after) -> int:
     return sent - arrived - model
 
 
-def told(text: str, value: float, limit: float | None) -> bool:
-    """Print a figure with its target; return whether it is met. None: there is no target."""
+def met(text: str, value: float, limit: float | None) -> bool:
+    """Print a result with its target; return whether it meets the target. None: there is no target."""
     if limit is None:
         print(f"  {text}", flush=True)
         return True
-    met = value < limit
-    print(f"  {text}: target below {limit:g}{'' if met else '  MISSED'}", flush=True)
-    return met
+    good = value < limit
+    print(f"  {text}: target below {limit:g}{'' if good else '  MISSED'}", flush=True)
+    return good
 
 
 # Sends datagrams from many namespaces at once, and prints their number. Hosts 2k and 2k + 1 send to each other. One

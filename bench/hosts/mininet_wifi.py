@@ -2,10 +2,11 @@
 
     sudo env PATH="$PWD/.venv/bin:$PATH" mininet-wifi-python bench/hosts/mininet_wifi.py [CASE ...] [--seconds 6]
 
-Runs in Mininet-WiFi's own environment (vm/provision/mininet-wifi.sh), so nothing of PaceLab is imported. Ad hoc
-stations with log-distance path loss with exponent 4 and Mininet-WiFi's 14 dBm and 5 dBi: 11 dB over noise at 40 m, 1 dB
-at 70 m, where neither wmediumd delivers frames. 6 Mbit/s, UDP datagrams of 1472 B without pause. Prints one line of
-JSON per case: payload in bit/s of each pair alone and of all together, and the counters of `iw station dump`.
+This program runs in Mininet-WiFi's own environment (vm/provision/mininet-wifi.sh), so it imports nothing of PaceLab.
+The stations are ad hoc, at 6 Mbit/s. The path loss is log-distance with exponent 4; transmit power and antenna gain
+are Mininet-WiFi's 14 dBm and 5 dBi. The signal is 11 dB over noise at 40 m, and 1 dB at 70 m, where neither wmediumd
+delivers frames. Each sender sends UDP datagrams of 1472 B without pause. The program prints one line of JSON per case:
+payload in bit/s of each pair alone and of all pairs together, and the counters of `iw station dump`.
 """
 
 import argparse

@@ -118,7 +118,7 @@ class Agent:
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line, "the agent ended; what it said is above"
+        assert line, "the agent has ended; its message is printed above"
         document: dict[str, Any] = json.loads(line)
         return document
 
@@ -186,7 +186,7 @@ while time.monotonic() < end:
 seen = [(at, size) for at, size in seen if size > 60]  # data
 full = sum(size == 1500 for _at, size in seen)
 gaps = sorted(b - a for (a, size), (b, _) in zip(seen, seen[1:]) if size == 1500)
-# A packet sets the time to the next by its size; the odd short one counts as the share of a full one that it is.
+# The time to the next packet depends on the packet's size, so a short packet counts in proportion to its size.
 rate = sum(size for _at, size in seen[:-1]) / 1500 * 1e9 / (seen[-1][0] - seen[0][0])
 print(len(seen), full, rate, *(gaps[len(gaps) * share // 100] / 1e3 for share in (1, 50, 99)), gaps[-1] / 1e3)
 """
@@ -212,7 +212,7 @@ def main() -> int:
         print(f"bench/hosts/pacer.py: {reason}", file=sys.stderr)
         return 3
     load = os.getloadavg()[0]
-    print(f"{os.cpu_count()} cores, load average {load:.1f}{'' if load < 1 else ': not calm, times are worse for it'}")
+    print(f"{os.cpu_count()} cores, load average {load:.1f}{'' if load < 1 else ': not idle, so times are longer'}")
     met = [measure(seconds) for measure in (_pass_through, _latency, _pacing, _tc)]
     print("every target met" if all(met) else "a target was MISSED")
     return 0 if all(met) else 1
@@ -242,7 +242,7 @@ def _pass_through(line: Line, seconds: float) -> bool:
     print(f"pass-through: {SENT_PPS} packets/s for {seconds:g} s: {lost} of {count} lost (target 0), {status['queue']}")
     print(f"    the agent took {1e6 * share / SENT_PPS:.1f} us of CPU a packet; median wait {median_us:.0f} us")
     if received < arrived:
-        print(f"    {arrived - received} more had arrived, for which this benchmark's own receiver was too slow")
+        print(f"    {arrived - received} more packets arrived, but the receiver here was too slow to read them")
     return lost == 0
 
 
@@ -281,7 +281,7 @@ def _pacing(line: Line, seconds: float) -> bool:
         f"(target within {RATE_ERROR:.1%})"
     )
     gaps = f"{p1_us:.0f}, {p50_us:.0f}, {p99_us:.0f} us (1, 50, 99 %), {most_us:.0f} us at most"
-    print(f"    gaps {gaps}; released late: {late} us")
+    print(f"    gaps {gaps}; late releases: {late} us")
     return abs(error) <= RATE_ERROR
 
 
@@ -300,7 +300,7 @@ def _tc(line: Line, seconds: float) -> bool:
     rate = (end_bytes - start_bytes) * 8 / (ended - started) / 1e6 * 1500 / 1514
     print(
         f"tc: {rate:.0f} Mbit/s (target {TC_MBPS} within 5 %), the agent took {share:.1%} of a core "
-        f"(target below {TC_SHARE:.0%})\n    {status['packets']['seen']} packets seen, a sample per "
+        f"(target below {TC_SHARE:.0%})\n    {status['packets']['seen']} packets seen, one sample per "
         f"{status['sampled_octets']} B"
     )
     return abs(rate / TC_MBPS - 1) < 0.05 and share < TC_SHARE

@@ -1,8 +1,8 @@
-"""Lab 7's score and points under different keys: of the sample solution, the notebook's example, and other pacers.
+"""Prints lab 7's score and points of the sample solution, the notebook's example, and other pacers, for several keys.
 
     python bench/users/capstone.py [KEYS]
 
-A key draws the networks on which `pacelab grade` scores a pacer.
+`pacelab grade` scores a pacer on networks that a key selects. KEYS is the number of keys (default 10).
 """
 
 from __future__ import annotations

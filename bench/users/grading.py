@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("jobs", metavar="JOBS", nargs="?", type=int, default=2)
     given = parser.parse_args()
     if min(given.count, given.jobs) < 1:
-        parser.error("SUBMISSIONS and JOBS must be numbers from 1 on")
+        parser.error("SUBMISSIONS and JOBS must be at least 1")
     measure(given.number, given.count, given.jobs)
 
 

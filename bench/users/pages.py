@@ -1,10 +1,10 @@
 """Measures the demonstrations' pages in headless Chromium: `.venv/bin/python bench/users/pages.py [--seconds 600]`.
 
-Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain again at every update, and one that
-follows a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not
-grow. Before that, it measures the first paint and the response to a moved slider for every demonstration. Exit code 1
-if a target is missed, 3 if it cannot run here (Chromium; Playwright: tools/sync --group pages). The page tests have the
-short version.
+First, the program measures the first paint of every demonstration, and its response to a moved slider. Then it opens
+two pages with 8 nodes each and 20 updates/s: in one, the engine runs a chain again at every update; the other follows
+a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not grow.
+Exit code 1 if a target is missed, 3 if Chromium or Playwright (tools/sync --group pages) is missing. The page tests
+include a short version.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ COUNT = """() => {
 
 
 class Network(Live):
-    """Stations in a row with two flows, there and back. Every station sends."""
+    """Stations in a row with a flow in each direction. Every station sends."""
 
     def __init__(self) -> None:
         self._stations = [{"name": name, "position_m": [200.0 * x, 0.0]} for x, name in enumerate("ABCDEFGH"[:NODES])]
@@ -140,8 +140,8 @@ def first_paints_and_sliders(browser: Any, folder: Path) -> bool:
     worst = max(paints, key=lambda name: paints[name])
     print(f"first paint: {paints[worst]:.2f} s at worst ({worst}); target below {PAINT_S:g} s")
     for name, spent in busy.items():
-        clock = f", {high(moves[name]) * 1e3:.0f} ms by the clock" if name in moves else " (the server's)"
-        print(f"a moved control, 95th percentile: {name}: {high(spent) * 1e3:.0f} ms of one core{clock}")
+        clock = f", {high(moves[name]) * 1e3:.0f} ms elapsed" if name in moves else " (in the server)"
+        print(f"response to a control, 95th percentile: {name}: {high(spent) * 1e3:.0f} ms of one core{clock}")
     print(f"target: below {SLIDER_S:g} s of one core")
     return paints[worst] < PAINT_S and max(map(high, busy.values())) < SLIDER_S
 
@@ -207,7 +207,7 @@ def endurance(browser: Any, folder: Path, seconds: float) -> bool:
             f"95th percentile {times[len(times) * 19 // 20]:.1f} ms"
         )
         errors = [error for watched in pages.values() for error in watched.errors]
-        print("\n".join(["on the console:", *errors]) if errors else "nothing on the console")
+        print("\n".join(["errors on the console:", *errors]) if errors else "no errors on the console")
         for watched in pages.values():
             watched.page.close()
     return ok and not errors

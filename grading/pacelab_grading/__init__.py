@@ -6,7 +6,7 @@
     judging/       runs the checks on one submission, in a process that is killed at its deadline
     records/       roster, gradebook, reports, files for the platforms
     assignments/   templates, checks, model solutions, planted mistakes
-    labs/          labs 0 to 7 as assignments
+    labs/          labs 0 to 8 as assignments
     receive/       finds the hand-ins in exports, folders, archives and notebooks, and reads them
     rubric/        assignment, check, result, verdict: the values that the parts pass to each other
     sandbox/       runs a student's code in a process that can see and reach nothing, and talks to it

@@ -16,6 +16,7 @@ def wrong(name: str, old: str, new: str, *loses: str) -> PlantedMistake:
 
 ALL_ROLES = ("roles", "roles-captured", "roles-far")
 PACES = ("pacer", "pacer-many", "pacer-run")
+WINDOWS = ("window", "window-none", "window-forgets")
 CONTROLLED = ("controller", "controller-between", "controller-thresholds")
 
 MISTAKES: dict[str, tuple[PlantedMistake, ...]] = {
@@ -144,6 +145,25 @@ MISTAKES: dict[str, tuple[PlantedMistake, ...]] = {
         wrong("at-11-only", "1461 + 94 * 8 / rate_mbps", "1529", "payload-rates"),
         wrong("no-loss-is-a-gain", "gain > 0 for", "gain >= 0 for", "verdict-naught"),
         wrong("one-is-enough", "if all(wins)", "if any(wins)", "verdict", "verdict-naught"),
+    ),
+    "lab8": (
+        wrong("exactly-the-product", "1.25 * max", "max", *WINDOWS),
+        wrong("no-packet-more", "self.least_rtt_s + 1", "self.least_rtt_s", *WINDOWS),
+        wrong("microseconds", "sample.rtt_ns / 1e9", "sample.rtt_ns / 1e6", *WINDOWS),
+        wrong("newest-rate", "max(self.rates_pps)", "self.rates_pps[-1]", *WINDOWS),
+        wrong("newest-round-trip", "min(self.least_rtt_s, sample.rtt_ns / 1e9)", "sample.rtt_ns / 1e9", *WINDOWS),
+        wrong("never-forgets", "deque(maxlen=50)", "deque()", "window-forgets"),
+        wrong("forgets-too-soon", "deque(maxlen=50)", "deque(maxlen=49)", "window-forgets"),
+        wrong("both-or-nothing", "if sample.rtt_ns is not None:", "if None not in sample[1:4:2]:", "window-none"),
+        wrong("both-for-a-rate", "if sample.rate_pps is not None:", "if None not in sample[1:4:2]:", "window-none"),
+        wrong(
+            "one-for-all",
+            "    def __init__(self, initial_window, window_limit):\n"
+            "        super().__init__(initial_window, window_limit)\n"
+            "        self.rates_pps, self.least_rtt_s = deque(maxlen=50), 1.0\n",
+            "    rates_pps, least_rtt_s = deque(maxlen=50), 1.0\n",
+            *WINDOWS,
+        ),
     ),
 }
 
@@ -333,6 +353,7 @@ EQUIVALENT = {
     "lab4": {"line 32: self.rtts_s.append -> self.rtts_s.appendleft": "a full deque drops its other end"},
     "lab5": {},
     "lab6": {},
+    "lab8": {"line 18: self.rates_pps.append -> self.rates_pps.appendleft": "a full deque drops its other end"},
 }
 """Number of the assignment, or the lab -> change -> why."""
 

@@ -17,6 +17,7 @@ from pacelab_grading.judging import judge as judge_module
 from pacelab_grading.records.report import html_report, text_report
 from pacelab_grading.rubric.verdict import Verdict
 from pacelab_grading.sandbox import session as session_module
+from pacelab_grading.sandbox import watch as watch_module
 from pacelab_grading.sandbox.box import Limits, Walls
 from pacelab_grading.sandbox.leftovers import BOX, own_mark
 
@@ -319,16 +320,19 @@ def test_every_endless_function_of_a_hand_in_gets_a_verdict(
     best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Later functions get less processor time, so that a hand-in full of endless functions ends."""
-    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.6)
-    monkeypatch.setattr(judge_module, "FAILED_CPU_S", 1.0)
-    monkeypatch.setattr(judge_module, "LATER_CPU_S", 0.3)
+    monkeypatch.setattr(session_module, "CALL_CPU_S", 0.05)
+    for module in (session_module, watch_module):
+        monkeypatch.setattr(module, "SAMPLE_S", 0.02)
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.2)
+    monkeypatch.setattr(judge_module, "FAILED_CPU_S", 0.3)
+    monkeypatch.setattr(judge_module, "LATER_CPU_S", 0.1)
     monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 0)
     names = re.findall(r"^def (\w+)\(", find_assignment(1).model, re.MULTILINE)
     source = "".join(f"def {name}(*_, **__): return sum(range(10**12))\n" for name in names)
     verdict = grade(source, best, number=1)
     assert (verdict.status, verdict.points) == ("graded", 0)
     took = [re.search(r"computed for ([\d.]+) s of processor time", result.got) for result in verdict.results]
-    assert {match[1] for match in took if match} == {"0.6", "0.3"}
+    assert {match[1] for match in took if match} == {"0.2", "0.1"}
     assert all(result.status == "failed" for result in verdict.results)
 
 
@@ -368,16 +372,16 @@ def test_the_limit_of_a_second_attempt_is_a_multiple_of_what_the_model_uses(
 
     monkeypatch.setattr(session_module.Session, "__init__", noting)
     monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.0)
-    monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 100)
+    monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 20)
     source = CALLED.format(body="    return sum(range(10**12))")
     assert grade(source, best, only=("equal-rates",)).status == "graded"
     measured = [used for (number, check, _), used in judge_module._reference_cpu_s.items() if check == "equal-rates"]
     assert min(measured) > 1e-4
-    assert limits[-1] in [100 * used for used in measured]  # not limits[-1] / 100, which rounds
-    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 3.0)
+    assert limits[-1] in [20 * used for used in measured]  # not limits[-1] / 20, which rounds
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.3)
     monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 0)
     assert grade(source, best, only=("equal-rates",)).status == "graded"
-    assert limits[-1] == 3.0
+    assert limits[-1] == 0.3
 
 
 def test_wall_time_is_no_evidence(best: Walls, grade: Judge, model: str, monkeypatch: pytest.MonkeyPatch) -> None:

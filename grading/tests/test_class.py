@@ -12,7 +12,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,9 @@ import pytest
 from pacelab.cli.main import main
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.assignments.a1_interference.wrong import WRONG
+from pacelab_grading.judging.process import BatchSettings, JudgeProcess
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.rubric.verdict import Verdict
 
 KEY = "0123456789abcdef" * 4
 DUE = "2026-11-01T23:59:00"
@@ -282,7 +285,26 @@ PLATFORMS: dict[str, tuple[Callable[..., Section], Callable[[Path], list[float]]
 }
 
 
-@pytest.mark.usefixtures("engine", "one_judge_process")
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    return {}
+
+
+@pytest.fixture
+def judged_once(verdicts: dict[str, Verdict], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Students of all platforms hand in the same files; each file is judged once."""
+    original = JudgeProcess.judge
+
+    def judge(process: JudgeProcess, submission: Submission, settings: BatchSettings) -> Verdict:
+        work = repr((submission.source, submission.helpers, submission.problems, settings))
+        if work not in verdicts:
+            verdicts[work] = original(process, submission, settings)
+        return replace(verdicts[work], student=submission.student, received=submission.received)
+
+    monkeypatch.setattr(JudgeProcess, "judge", judge)
+
+
+@pytest.mark.usefixtures("engine", "one_judge_process", "judged_once")
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_section_is_graded_corrected_and_returned(
     platform: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -382,7 +382,7 @@ def test_the_students_own_modules_are_imported_and_counted(best: Walls) -> None:
     assert endless.status == "graded"
     assert "an endless loop?" in text_report(endless)
     assert f"next: stage 1 of {len(assignment.checks)}, " in text_report(endless)
-    assert "run with the reference's four_hop_delay_ns" in text_report(endless)
+    assert "run with the model solution's four_hop_delay_ns" in text_report(endless)
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)

@@ -101,6 +101,12 @@ def test_a_stopped_batch_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     verdicts = grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert graded == ["s0", "s1", "s2"]
     assert [verdict.student for verdict in verdicts] == ["s0", "s1", "s2"]
+
+    def counting_only(_process: JudgeProcess, submission: Submission, _settings: BatchSettings) -> Verdict:
+        graded.append(submission.student)
+        return verdicts[0]
+
+    monkeypatch.setattr(JudgeProcess, "judge", counting_only)
     for path in tmp_path.iterdir():
         path.write_text("{")  # as a full disk would leave it without the rename
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
@@ -424,7 +430,7 @@ def test_an_unchanged_template_gets_a_remark() -> None:
     worked_in = handed_out.replace("raise NotImplementedError", "return True", 2)  # the first is in its docstring
     made = [Submission(student="Ann", source=text) for text in (handed_out, worked_in, "def other(): ...", None)]
     rows = gradebook([replace(verdict("Ann", 0.0), assignment=1, problems=())] * 4, made, [], LateRule())
-    assert [row.remarks for row in rows] == ["unchanged: the student wrote nothing into the template", "", "", ""]
+    assert [row.remarks for row in rows] == ["unchanged: the file is the template as it was handed out", "", "", ""]
 
 
 def test_files_of_an_earlier_run_are_named(tmp_path: Path) -> None:
@@ -582,7 +588,7 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     result = replace(made.results[0], got="", printed="hello\n", reference=("senses",), public=True)
     document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
     output = document["tests"][0]["output"].splitlines()
-    assert output[0].startswith("note: run with the reference's senses")
+    assert output[0].startswith("note: run with the model solution's senses")
     assert output[1:] == ["expected: <b>", "steps:", "  x", "printed:", "  hello"]
     assert document["output"].splitlines() == ["fix <this>", "received:", "  a.py: graded", "  b.txt: left out"]
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
@@ -702,7 +708,11 @@ def test_a_correction_that_may_mean_two_hand_ins_is_refused() -> None:
         ("student,check,points,reason\nAnn,bound,11,y\n", "line 2: points must be 0 to 10, not 11"),
         ("student,points,reason\nAnn,101,y\n", "line 2: points must be 0 to 100, not 101"),
         ("student,points,reason\nAnn,nan,y\n", "line 2: points must be a number of at least 0, not 'nan'"),
-        ("student,points,reason\nAnn,-1,y\n", "line 2: points must be a number of at least 0, not '-1'"),
+        ("student,points,reason\nAnn,-1,y\n", "line 2: points must be a number of at least 0, not '-1'; give the new"),
+        ("student,points,reason\nAnn,+5,y\n", "not '[+]5'; give the new total, not a difference"),
+        ("student,points,reason\nAnn,9_0,y\n", "line 2: points must be a number of at least 0, not '9_0'$"),
+        ("PK\x03\x04[Content_Types].xml", "is not a CSV file; open it in a spreadsheet and save it as CSV UTF-8"),
+        ("\n<html><table><tr><td>student</td></tr></table></html>", "is not a CSV file; open it in a spreadsheet"),
         ("student,points,reason\nAnn,1,y\n7,2,z\n", "line 3: 7 already has a correction in line 2"),
         ("student,check,points,reason\nAnn,,1,y\nAnn,bound,2,z\n", "line 3: Ann already has a correction in line 2"),
         ("student,check,points,reason\nAnn,bound,2,z\nAnn,,1,y\n", "line 3: Ann already has a correction in line 2"),

@@ -910,13 +910,13 @@ def test_reports_go_to_canvas_and_moodle_under_the_names_of_the_hand_ins(tmp_pat
             "Last Name,First Name,Username,Student ID,HW 2 [Total Pts: 20 Score] |123",
             "Lee,Ann,ann,7,",
             "Other",
-            r"has no column titled 'Other'; give --column with one of 'HW 2 .* \|123' of 20 points$",
+            r"has no column titled 'Other'; give --column with 'HW 2 .* \|123' of 20 points$",
         ),
         (
             "OrgDefinedId,HW 2 Points Grade <Numeric MaxPoints:20>,End-of-Line Indicator",
             "#7,,#",
             None,
-            "has no column titled 'Assignment 2'; give --column with one of 'HW 2 Points Grade .* of 20 points, or",
+            "has no column titled 'Assignment 2'; give --column with 'HW 2 Points Grade .* of 20 points, or",
         ),
     ],
 )
@@ -926,6 +926,21 @@ def test_the_right_column_is_asked_for_before_grading(
     (tmp_path / "roster.csv").write_text(f"{header}\n{lines}\n")
     with pytest.raises(ConfigError, match=says.replace("(501)", r"\(501\)").replace("(502)", r"\(502\)")):
         check_columns(tmp_path / "roster.csv", column, ASSIGNMENT)
+
+
+@pytest.mark.parametrize(
+    ("column", "head", "new"),
+    [("501", "HW 1 (501)", False), ("HW 1", "HW 1 (501)", False), ("Quiz", "Quiz", True), ("50", "50", True)],
+)
+def test_a_column_is_known_by_its_number_and_a_new_one_is_named(
+    tmp_path: Path, column: str, head: str, new: bool
+) -> None:
+    roster = "Student,ID,Section,HW 1 (501),HW 2 (502)\n    Points Possible,,,20,20\nann,12,S,EX,\n"
+    files = exported(tmp_path, roster, {"ann_12_34_window.py": numbered(5)}, column=column)
+    assert files["canvas.csv"].decode().splitlines()[0] == f"Student,ID,Section,{head}"
+    assert files["canvas.csv"].decode().splitlines()[-1].endswith("EX") is not new
+    note = check_columns(tmp_path / "roster.csv", column, ASSIGNMENT)
+    assert ("makes a new one; the roster has 'HW 1 (501)' of 20 points, 'HW 2 (502)'" in note) is new
 
 
 def test_canvas_gets_the_scores_in_the_column_with_the_assignments_name(tmp_path: Path) -> None:

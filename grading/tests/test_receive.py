@@ -332,6 +332,16 @@ def test_a_notebook_is_recognized_by_any_name(name: str, content: bytes) -> None
     assert found.problems[0].endswith("it was graded, but call it gateway_pacer.ipynb")
 
 
+@pytest.mark.parametrize("name", ["gateway_pacer.py ", "gateway_pacer.py.", "gateway_pacer.ipynb. "])
+def test_spaces_and_dots_at_the_end_of_a_name_do_not_matter(name: str, tmp_path: Path) -> None:
+    content = notebook(TEMPLATE) if ".ipynb" in name else TEMPLATE.encode()
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / name).write_bytes(content)
+    (found,) = collect([tmp_path / "ann"], ASSIGNMENT).submissions
+    assert "class GatewayPacer" in (found.source or "")
+    assert (found.version, len(found.problems)) == (1, 1)
+
+
 @pytest.mark.parametrize("name", ["GATEWAY_PACER.PY", "Gateway_Pacer.ipynb", "work/GATEWAY_PACER.IPYNB"])
 def test_capitals_in_a_name_do_not_matter(name: str) -> None:
     content = notebook(TEMPLATE) if name.lower().endswith(".ipynb") else TEMPLATE.encode()
@@ -564,6 +574,10 @@ def names_of(module: Module) -> dict[str, object]:
         ("%%time\n\nRATE = 3", "RATE", 3),
         ("\n%%capture out\n%%timeit -n 1\nRATE = 3", "RATE", 3),
         ("RATE = 3\nRATE += 1", "RATE", 4),
+        ("  RATE = 3\n  def f():\n    return RATE\n", "RATE", 3),
+        ("\n\tif math:\n\t\tRATE = 4\n", "RATE", 4),
+        ("RATE = round(math.sqrt(10) * float('2'))", "RATE", 6),
+        ("from math import hypot\nRATE = max(hypot(3, 4), *range(3))", "RATE", 5),
         ("import pacelab as lab\nRATE = lab.Point.LINK", "RATE", 4),
         (
             "try:\n    from math import floor\nexcept ImportError:\n    floor = None\nRATE = [floor]",
@@ -593,15 +607,15 @@ def test_a_future_import_anywhere_is_at_the_top() -> None:
 @pytest.mark.parametrize(
     ("cell", "says"),
     [
-        ("SAMPLES = int(50)", "cell 1, line 1: SAMPLES was left out, because it calls int"),
-        ("SAMPLES = int(50)", "write the value itself, SAMPLES = ..., or call it in a function"),
+        ("SAMPLES = int(input())", "cell 1, line 1: SAMPLES was left out, because it calls input"),
+        ("SAMPLES = int(input())", "write the value itself, SAMPLES = ..., or call it in a function"),
         ("#\nSAMPLES = !ls", "cell 1, line 2: SAMPLES was left out, because it calls get_ipython"),
         ("for SAMPLES in [50]:\n    pass", "define it outside `for`"),
         ("SAMPLES = [0]\nwhile not SAMPLES[0]:\n    SAMPLES[0] += 1", "line 2: SAMPLES was left out"),
-        ("try:\n    SAMPLES = int(50)\nfinally:\n    pass", "define it outside `try`"),
+        ("try:\n    SAMPLES = int(input())\nfinally:\n    pass", "define it outside `try`"),
         ("(SAMPLES := 50)", "define it in a separate statement"),
-        ("few = int(50)\nSAMPLES = few", "SAMPLES was left out, because few was left out: fix that first"),
-        ("few = int(50)\nSAMPLES = few", "cell 1, line 1: few was left out, because it calls int"),
+        ("few = int(input())\nSAMPLES = few", "SAMPLES was left out, because few was left out: fix that first"),
+        ("few = int(input())\nSAMPLES = few", "cell 1, line 1: few was left out, because it calls input"),
         ("import numpy as SAMPLES", "needs numpy, which is not available"),
         ("%%bash\nSAMPLES=50", "cell 1 was left out because of %%bash: remove that line"),
         ("SAMPLES = 50\n1 +", "cell 1, line 2: SyntaxError: invalid syntax; fix this first"),

@@ -291,7 +291,7 @@ def test_lent_parts_reveal_nothing_else(best: Walls, grade: Judge) -> None:
     honest = grade(NEGATIVE_WAITING + NOTHING, best, only=only)
     for trick, source in TRICKS.items():
         tricky = grade(NEGATIVE_WAITING + source, best, only=only)
-        assert "run with the reference's four_hop_delay_ns" in text_report(tricky)
+        assert "run with the model solution's four_hop_delay_ns" in text_report(tricky)
         assert tricky.points == honest.points, f"{trick}: {text_report(tricky)}"
 
 

@@ -20,7 +20,7 @@ FILES = {
     "hand/readme.txt": "x\n",
 }
 TIME = "give ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
-NUMBERS = "must be one of 1, 2, 3, 4, 5, lab0, lab1, lab2, lab3, lab4, lab5, lab6, lab7"
+NUMBERS = "must be one of 1, 2, 3, 4, 5, lab0, lab1, lab2, lab3, lab4, lab5, lab6, lab7, lab8"
 REFUSED = [
     ("grade", "no submissions; name folders, zips, notebooks or .py files"),
     ("grade nothing", "submission 'nothing' does not exist; give a folder, zip or file"),

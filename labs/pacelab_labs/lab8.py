@@ -6,10 +6,10 @@ import math
 from functools import partial
 from typing import Any
 
-from pacelab.air.congestion import CongestionControl, RateSample
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
+from pacelab.user_code.bases import CongestionControl, RateSample
 from pacelab.user_code.messages import UserCodeError
 from pacelab.user_schemes import run_congestion_control
 from pacelab_labs.errors import Todo
@@ -25,11 +25,13 @@ Acks = tuple[tuple[float | None, float | None], ...]
 
 _ACKS: tuple[tuple[Acks, float, str], ...] = (
     (((80.0, 100.0),), 11.0, "1.25 x 80 x 0.1 + 1"),
+    (((80.0, 2000.0),), 101.0, "1.25 x 80 x 1 + 1: the least round trip starts at one second"),
     (((80.0, 100.0), (40.0, 300.0)), 11.0, "a slower sample and a longer round trip change nothing"),
     (((80.0, 100.0), (80.0, 50.0)), 6.0, "1.25 x 80 x 0.05 + 1: the least round trip"),
     (((80.0, 100.0), (120.0, 200.0)), 16.0, "1.25 x 120 x 0.1 + 1: the largest rate"),
     (((None, 50.0), (80.0, 100.0)), 6.0, "an ACK without a rate still has a round trip"),
     (((80.0, 100.0), (120.0, None)), 16.0, "an ACK without a round trip still has a rate"),
+    (((500.0, 100.0), *((80.0, 100.0),) * 49), 63.5, "1.25 x 500 x 0.1 + 1: the largest of the last 50 rates"),
     (((500.0, 100.0), *((80.0, 100.0),) * 50), 11.0, "only the last 50 rates count"),
 )
 

@@ -1,4 +1,4 @@
-"""A run on hosts that are built: the traffic, what changes meanwhile, and what was found."""
+"""A run on hosts that are built: its traffic, the changes during the run, and its results."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class HostRun:
         )
 
     def report(self, observed: Observed, *, built_s: float) -> RunReport:
-        """The engine's result, how far to trust it, notes, and the fields of host.json."""
+        """The engine's result, its fidelity, notes, and the fields of host.json."""
         plan, measured = self._plan, observed.measured
         lateness_s = observed.lateness_s(self._agents)
         kept_up = _fidelity(observed, lateness_s)

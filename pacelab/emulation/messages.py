@@ -1,4 +1,4 @@
-"""What the processes of a run on real hosts tell each other, as JSON."""
+"""Messages between the processes of a run on real hosts, as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pacelab.results.types import Fidelity, PingResult, VoiceCounts
 
 
 class RunReport(TypedDict):
-    """What a supervisor found."""
+    """The results of a run, from its supervisor."""
 
     air: AirResult
     fidelity: Fidelity
@@ -45,7 +45,7 @@ class MediumStatistics(TypedDict):
 
 
 class WireReport(TypedDict, total=False):
-    """What the wires did; empty without wires."""
+    """Counters of the wires; empty without wires."""
 
     counters: dict[str, int]
     lateness_s: dict[str, float]
@@ -53,7 +53,7 @@ class WireReport(TypedDict, total=False):
 
 
 class DatagramEnds(TypedDict):
-    """A flow of datagrams, as its process is told: what all kinds have."""
+    """The settings of a flow of datagrams for its process: the fields that all kinds have."""
 
     number: int
     src: str
@@ -85,7 +85,7 @@ class VoiceDatagrams(DatagramEnds):
 
 
 class PingFlow(TypedDict):
-    """Pings from one host to another, as their process is told."""
+    """The settings of pings from one host to another, for their process."""
 
     number: int
     src: str
@@ -106,7 +106,7 @@ class Moments(TypedDict):
 
 
 class DatagramTask(TypedDict):
-    """All that the datagrams' process is told."""
+    """All settings of the datagrams' process."""
 
     window: Moments
     until_ns: int
@@ -130,7 +130,7 @@ class DatagramCounts(TypedDict):
 
 
 class PlayedCounts(TypedDict):
-    """One direction of a call, over the measured part, as its receiver has it."""
+    """One direction of a call over the measured part, from its receiver."""
 
     playout_s: float
     due_pkts: int
@@ -158,7 +158,7 @@ class NumberedCounts(TypedDict):
 
 
 class DatagramReport(TypedDict):
-    """What the datagrams' process found."""
+    """The measurements of the datagrams' process."""
 
     flows: list[NumberedCounts]
     pings: list[PingResult]

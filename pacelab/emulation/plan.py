@@ -211,7 +211,7 @@ class Plan(Document):
 
     version: Literal[2]
     radios: Literal["tap", "hwsim"]
-    """What wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
+    """The kind of the wireless interfaces: mediumd's TAP devices, or radios of mac80211_hwsim."""
     builder: Literal["plain", "mininet-wifi"]
     routing: Routing
     """Routing among the radios: host routes over `neighbours`, or a protocol that finds routes (`network.mesh`)."""

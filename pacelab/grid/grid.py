@@ -21,7 +21,6 @@ from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
 
-from pacelab.air.congestion import CongestionControl
 from pacelab.console import progress_line
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
@@ -51,6 +50,7 @@ from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host
 from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.schemes import SCHEMES, find_scheme
+from pacelab.user_code.bases import CongestionControl
 from pacelab.user_code.loading import digest_of, is_user_code, load_user_code
 
 ALL = "all"

@@ -88,7 +88,7 @@ class Scheme:
     needs_only_retry_counts: bool = False
     """The link hooks use average retry counts only. They need not know which packet each retry belongs to."""
     congestion_control: type | None = None
-    """A user's class (`pacelab.air.congestion.CongestionControl`) for all TCP flows, in place of the option's."""
+    """A user's class (`pacelab.user_code.bases.CongestionControl`) for all TCP flows, in place of the option's."""
     code: str = ""
     """Source of a module that a guest loads: its SCHEME is this scheme. The hooks here only mark the hook points."""
     effect_counters: frozenset[str] = frozenset()

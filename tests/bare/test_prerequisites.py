@@ -222,7 +222,7 @@ def test_make_has_rustup_add_the_target(machine: Machine, online: bool) -> None:
         (True, "rustup component add llvm-tools"),
     ],
 )
-def test_profiles_are_read_by_what_the_rust_at_hand_was_made_with(machine: Machine, rustup: bool, line: str) -> None:
+def test_profiles_are_read_by_the_llvm_version_of_this_rust(machine: Machine, rustup: bool, line: str) -> None:
     machine.build_tools()
     tools = machine.folder / "rust/lib/rustlib/x86_64-unknown-linux-gnu"
     answers = (
@@ -238,7 +238,7 @@ def test_profiles_are_read_by_what_the_rust_at_hand_was_made_with(machine: Machi
     assert machine.prerequisites("--how", "guided").stdout.strip() == "nothing is missing"
 
 
-def test_root_installs_after_one_line_that_says_what(machine: Machine) -> None:
+def test_root_installs_after_one_line_that_names_the_packages(machine: Machine) -> None:
     machine.build_tools()
     (machine.folder / "certificates").touch()
     machine.program("id", "echo 0")
@@ -321,7 +321,7 @@ def test_settings_for_another_python_do_not_reach_makes_python(tmp_path: Path) -
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_make_in_a_folder_of_another_user_says_how_to_copy_it() -> None:
+def test_make_in_a_folder_of_another_user_advises_to_copy_it() -> None:
     """This is a student's situation if root has cloned the folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -340,7 +340,7 @@ def test_make_in_a_folder_of_another_user_says_how_to_copy_it() -> None:
         )
         folder.chmod(0o755)
     assert ran.returncode != 0
-    assert f"{folder.resolve()}: you may not write here: copy this folder into your home" in ran.stderr
+    assert f"you cannot write to {folder.resolve()}: copy this folder into your home folder" in ran.stderr
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

@@ -160,7 +160,7 @@ def test_plan_names_the_claim_and_the_option(claim_text: str) -> None:
         plan_claim(claim, quick=True)
 
 
-def test_select_names_what_there_is() -> None:
+def test_select_lists_the_valid_names() -> None:
     with pytest.raises(
         ConfigError,
         match=r"claim must be all, a paper \(fu, le, lee, tcp-gap, vagp\) or an id that `pacelab claims` lists, not",

@@ -262,7 +262,7 @@ def test_quantity_of_calls(name: str, aspect: Aspect, expected: float) -> None:
     "name",
     ["mos_mean", "mos_least_second", "voice_delay_ms", "voice_loss", "data_utilization", "data_share", "data_rtt_ms"],
 )
-def test_quantity_of_nothing_is_no_number(name: str) -> None:
+def test_quantity_without_data_is_none(name: str) -> None:
     assert QUANTITIES[name](SILENT, Aspect()) is None
 
 

@@ -92,7 +92,7 @@ AS_IT_WAS = """as_it_was:
 """
 
 
-def test_both_set_ups_stand_side_by_side(claim_text: str) -> None:
+def test_both_set_ups_are_shown_side_by_side(claim_text: str) -> None:
     claim = parse_claim(claim_text + AS_IT_WAS, "x")
     page = claims_page([claim], {"fu-demo": outcome(claim_text + AS_IT_WAS, 2.01, 0.01)})
     assert "**As stated: reproduced.**" in page
@@ -102,7 +102,7 @@ def test_both_set_ups_stand_side_by_side(claim_text: str) -> None:
     assert page.count("| 2.010 ± 0.010 | reproduced |") == 2
 
 
-def test_the_page_says_that_a_tested_reason_turns_the_verdict(claim_text: str) -> None:
+def test_the_page_reports_that_a_tested_reason_changes_the_verdict(claim_text: str) -> None:
     text = claim_text + "why:\n  - {name: no RTS, options: {rts: off}}\n"
     claim = parse_claim(text, "x")
     found = outcome(text, 0.5, 0.01)
@@ -245,7 +245,7 @@ def test_every_paper_has_a_judgement() -> None:
         assert len(load_paper(name).judgement) > 200
 
 
-def test_a_paper_file_says_what_is_wrong_with_it() -> None:
+def test_an_error_in_a_paper_file_is_named() -> None:
     with pytest.raises(ConfigError, match="claim file x, line 1, key authors: the key is missing; add it"):
         parse_file("id: fu\ntitle: t\nvenue: v\njudgement: j\n", "x", Paper)
 
@@ -269,7 +269,7 @@ class Outline(HTMLParser):
         self.headings += [int(tag[1])] if re.fullmatch(r"h[1-6]", tag) else []
 
 
-def test_the_page_stands_alone_and_can_be_read_aloud(book: Book) -> None:
+def test_the_page_needs_no_other_file_and_works_with_a_screen_reader(book: Book) -> None:
     page = Outline()
     page.feed(render_html(book).decode())
     assert all(link.removeprefix("#") in page.ids for link in page.links)

@@ -338,7 +338,7 @@ def test_every_claim_of_then_has_its_verdict_of_before_and_what_changed() -> Non
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_continues(
+def test_an_interrupted_reproduction_stores_its_runs_reports_it_and_resumes(
     claim_text: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("x.yaml").write_text(claim_text.replace("paper: fu", "paper: own").replace("fu-demo", "own-demo"))

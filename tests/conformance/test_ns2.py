@@ -150,7 +150,7 @@ PLANE = references.plane()
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", PLANE, ids=lambda case: case.name)
-def test_a_scene_drawn_by_chance_gives_what_it_gives_in_ns2(case, measure):
+def test_a_random_scene_agrees_with_ns2(case, measure):
     got = measure(PLANE)[case.name]
     assert got.mean_kbps == pytest.approx(case.expected_kbps, rel=TOTAL_TOLERANCE)
     assert got.flows_kbps == pytest.approx(case.expected_flows_kbps, abs=FLOW_TOLERANCE * case.expected_kbps)

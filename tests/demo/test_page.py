@@ -158,7 +158,7 @@ def test_widget_answers_a_change() -> None:
 
 
 @pytest.mark.parametrize("message", [None, [], {}, {"change": {"air": {}}}])
-def test_widget_refuses_what_is_no_change(message: object) -> None:
+def test_widget_refuses_an_invalid_change(message: object) -> None:
     assert set(reply(find_demo("starvation"), message)) == {"id", "error"}
 
 

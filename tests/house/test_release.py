@@ -187,7 +187,7 @@ def test_wheels_refuse_an_unknown_platform(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for rustc is a shell script")
-def test_wheels_say_what_rust_lacks(tmp_path: Path) -> None:
+def test_wheels_report_what_rust_lacks(tmp_path: Path) -> None:
     ran = build(tmp_path, "linux-aarch64")
     assert ran.returncode == 3
     assert ran.stderr == (

@@ -120,7 +120,7 @@ def test_a_version_without_a_fragment_is_refused(section: str, tree: Path) -> No
     refused = check(tree)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        "release-check: CHANGELOG.md says nothing about 0.2.0: write a fragment for each change that users see"
+        "release-check: CHANGELOG.md has no changes for 0.2.0: write a fragment for each change that users see"
         " (changelog.d/README.md), then run .venv/bin/towncrier build --version 0.2.0\n"
     )
 
@@ -140,7 +140,7 @@ def test_the_fragments_of_this_tree_have_valid_names() -> None:
     assert [*runpy.run_path(str(SCRIPT), run_name="release_check")["misnamed"](names)] == []
 
 
-def test_fragments_that_nobody_moved_are_refused(tree: Path) -> None:
+def test_fragments_outside_the_changelog_are_refused(tree: Path) -> None:
     write(tree, "changelog.d/12.feature.md", "New.\n")
     commit(tree)
     refused = check(tree).stderr

@@ -184,7 +184,7 @@ def test_live_view_shows_flows_and_what_happened() -> None:
 
 
 @needs_linux
-def test_live_view_says_when_the_algorithm_is_bypassed() -> None:
+def test_live_view_reports_when_the_algorithm_is_bypassed() -> None:
     assert "BYPASSED, the algorithm failed: ValueError: x" in drawn({**STATUS, "failed": "ValueError: x"})
 
 
@@ -206,7 +206,7 @@ def ask(port: int, path: str = "/metrics", **headers: str) -> str:
 
 
 @needs_linux
-def test_metrics_tell_flows_and_counters(metrics) -> None:
+def test_metrics_have_flows_and_counters(metrics) -> None:
     text = ask(metrics, Authorization="Bearer secret")
     assert 'pacelab_packets_total{agent="gateway",kind="seen",scheme="vagp"} 1234.0' in text
     assert 'pacelab_passed_unseen_total{agent="gateway",kind="fragment",scheme="vagp"} 5.0' in text
@@ -269,7 +269,7 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
 
 
 @needs_linux
-def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() -> None:
+def test_the_display_shows_the_end_even_if_its_process_group_is_ended() -> None:
     """systemd, `timeout` and a closing terminal signal the whole group."""
     (theirs, ours), (shown, out) = os.pipe(), os.pipe()
     child = Fork(lambda: feed.run("json", None, ""), name="display", files=(theirs, out, 2), session=False)

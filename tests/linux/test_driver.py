@@ -8,10 +8,14 @@ import sys
 from collections import Counter, deque
 from dataclasses import replace
 from ipaddress import IPv4Address
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from network import PACELAB, Line
 
+from pacelab.units import NS_PER_S
+from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab_pacer.core.contract import (
     Action,
     Drop,
@@ -27,7 +31,10 @@ from pacelab_pacer.core.contract import (
     SetExtraBackoff,
     TransmitResult,
 )
+from pacelab_pacer.core.pacing.pacing_hook import PacingHook
 from pacelab_pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
+from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 from pacelab_pacer.linux import rules
 from pacelab_pacer.linux.diagnostics import MANY, QUIET_NS, TrafficWatch
 from pacelab_pacer.linux.driver import FrameName, HookDriver
@@ -35,6 +42,7 @@ from pacelab_pacer.linux.host import AgentError
 from pacelab_pacer.linux.nfqueue import Queued
 from pacelab_pacer.linux.packet import PacketReader
 from pacelab_pacer.linux.paths import PathTable
+from pacelab_pacer.linux.status import FlowMonitor
 
 # The driver of a hook on a mock port that records calls. test_gateway.py uses the kernel.
 
@@ -112,7 +120,7 @@ def driver(hook, port) -> HookDriver:
     return HookDriver(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
 
 
-def test_driver_holds_until_told(driver, hook, port, make) -> None:
+def test_driver_holds_packets_until_the_hook_decides(driver, hook, port, make) -> None:
     for number in (1, 2):
         driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
     assert (driver.held, port.log) == (2, [])
@@ -122,7 +130,7 @@ def test_driver_holds_until_told(driver, hook, port, make) -> None:
     assert (driver.held, dict(driver.dropped)) == (0, {"why not": 1})
 
 
-def test_driver_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
+def test_driver_passes_the_path_of_the_wireless_end(hook, port, make) -> None:
     other = (11_000_000,)
     from ipaddress import IPv4Network
 
@@ -235,7 +243,7 @@ def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkey
         ("counters", None, r"counters\(\) must return whole numbers by name, not None"),
     ],
 )
-def test_driver_bypasses_what_is_none_of_the_contracts(
+def test_driver_bypasses_results_that_the_contract_does_not_permit(
     driver, hook, port, make, monkeypatch, method, gave, said
 ) -> None:
     driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
@@ -261,7 +269,7 @@ def test_driver_spares_a_hook_the_packets_that_it_does_not_want(hook, port, make
     assert (port.log, driver.held, hook.seen) == ([("accept", 1, None)], 0, [])
 
 
-def test_driver_what_is_no_segment_passes_and_is_counted(driver, hook, port, make) -> None:
+def test_driver_passes_and_counts_packets_that_are_no_segments(driver, hook, port, make) -> None:
     driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
     assert port.log == [("accept", 1, None)]
     assert hook.seen == []
@@ -350,7 +358,7 @@ class Watched:
 
 
 @pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet on air0")])
-def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
+def test_an_agent_without_packets_for_10_s_reports_it_once(wired: str | None, said: str) -> None:
     watched = Watched(wired=wired)
     watched.traffic.check(0, seen=0, unseen=Counter(), two_way=True)
     watched.traffic.check(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
@@ -475,3 +483,109 @@ def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyP
         rules.Rules((out,), own_mark=1).install()
     others = replace(out, out_interface="air1"), rules.Capture(hook="INPUT", queue=8, in_interface="air0")
     assert rules.Rules(others, own_mark=1).install() == [dead]
+
+
+# What the reader does not understand, under an algorithm that promises a rate for all TCP together.
+
+
+def ipv6(content: bytes, *, header: int = 6) -> bytes:
+    addresses = bytes.fromhex("fd000001" + 24 * "0") + bytes.fromhex("fd000002" + 24 * "0")
+    return b"\x60\0\0\0" + len(content).to_bytes(2, "big") + bytes([header, 64]) + addresses + content
+
+
+def unread_tcp(make, payload: bytes) -> dict[str, bytes]:
+    """TCP with this payload in every form that is no segment."""
+    sound = make.tcp(payload)
+    tcp = sound[20:]
+    return {
+        "ipv6": ipv6(tcp),
+        "ipv6, hop-by-hop options": ipv6(b"\x06\0\x01\x04\0\0\0\0" + tcp, header=0),
+        "ipv6, first fragment": ipv6(b"\x06\0\0\x01\0\0\0\x05" + tcp, header=44),
+        "ipv6, later fragment": ipv6(b"\x06\0\x05\xb0\0\0\0\x05" + payload, header=44),
+        "first fragment": make.ip(tcp, frag=0x2000),
+        "later fragment": make.ip(payload, frag=0x00B9),
+        "option of length 0": make.tcp(payload, options=b"\xfe\0\0\0"),
+        "SYN and FIN": make.tcp(payload, flags=3),
+        "bad checksum": sound[:-1] + bytes([sound[-1] ^ 1]),
+        "larger than the MTU": make.tcp(payload + bytes(1000)),
+        "data offset below 5": sound[:32] + b"\x40" + sound[33:],
+    }
+
+
+FORMS = list(unread_tcp(SimpleNamespace(tcp=lambda *_, **__: bytes(60), ip=lambda *_, **__: b""), b""))
+
+
+def paced_at(rate_bps: int, port: Recorder, hook: str) -> HookDriver:
+    paced: PacingHook[Any] = (
+        DataPacing(DataPacingConfig(rate_bps=rate_bps))
+        if hook == "data-pacing"
+        else Vagp(VagpConfig(bandwidth=FixedConfig(rate_bps=rate_bps)))
+    )
+    return HookDriver(paced, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500, monitor=FlowMonitor())
+
+
+def run_until(driver: HookDriver, until_ns: int) -> None:
+    while (at_ns := driver.deadline_ns()) is not None and at_ns <= until_ns:
+        driver.timeout(at_ns)
+
+
+@pytest.mark.parametrize("hook", ["data-pacing", "vagp-fixed"])
+@pytest.mark.parametrize("form", FORMS)
+def test_driver_unread_payload_keeps_the_rate_and_is_not_cut_off(port, make, hook, form) -> None:
+    driver = paced_at(1_000_000, port, hook)
+    packet = unread_tcp(make, b"x" * 1000)[form]
+    for number in range(50):
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
+    run_until(driver, NS_PER_S // 10)
+    due = 1_000_000 / 10 / 8 / len(packet)
+    assert due - 1 <= len(port.log) <= due + 1
+    run_until(driver, 5 * NS_PER_S)
+    assert port.log == [("accept", number, None) for number in range(50)]
+    assert (driver.done["paced_unread"], driver.unseen.total(), driver.errors, driver.failure) == (50, 0, 0, None)
+    assert driver.monitor is not None
+    assert driver.monitor.report(0) == [], "no connection is known"
+
+
+@pytest.mark.parametrize("hook", ["data-pacing", "vagp-fixed"])
+def test_driver_unread_and_read_payload_share_the_rate(port, make, hook) -> None:
+    driver = paced_at(1_000_000, port, hook)
+    packets = list(unread_tcp(make, b"x" * 1000).values())
+    for number in range(200):
+        packet = make.tcp(b"x" * 1000, seq=1000 * number) if number % 2 else packets[number // 2 % len(packets)]
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
+    run_until(driver, NS_PER_S)
+    numbers = [number for _accept, number, _changed in port.log]
+    assert 110 <= len(numbers) <= 126, "a megabit of packets of 1000 to 2000 octets"
+    assert 35 <= sum(number % 2 for number in numbers) <= 45, "a third: IPv4 and IPv6 that was not read is a flow each"
+    assert driver.failure is None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_driver_unread_payload_passes_at_once_elsewhere(driver, hook, port, make, form) -> None:
+    """From the air, and under an algorithm that promises no rate for all."""
+    packet = unread_tcp(make, b"x" * 1000)[form]
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, packet))
+    paced = paced_at(1000, port, "data-pacing")
+    for number in (2, 3):
+        paced.see(0, Point.AIR_TO_WIRED, Queued(0, number, packet))
+    assert (hook.seen, [entry[:2] for entry in port.log]) == ([], [("accept", number) for number in (1, 2, 3)])
+
+
+@pytest.mark.parametrize("hook", ["data-pacing", "vagp-fixed"])
+def test_driver_what_carries_no_tcp_payload_passes_at_once(port, make, hook) -> None:
+    driver = paced_at(1000, port, hook)
+    udp = make.udp(b"x" * 100)
+    others = [
+        make.ip(b"\x08\0" + bytes(6), protocol=1),
+        make.ip(udp[20:], protocol=17, frag=0x2000),
+        ipv6(udp[20:], header=17),
+        ipv6(b"\x80\0" + bytes(6), header=58),
+        ipv6(make.tcp()[20:]),
+        make.tcp(flags=3),
+        make.tcp(options=b"\xfe\0\0\0"),
+        *(b"", b"\x60", b"\x45", bytes(20), b"\x60" + bytes(39), ipv6(b"\0\0", header=0), b"\x4f" + bytes(30)),
+    ]
+    for number, packet in enumerate(others):
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
+    assert port.log == [("accept", number, None) for number in range(len(others))]
+    assert driver.unseen.total() == len(others)

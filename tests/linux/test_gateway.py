@@ -66,7 +66,7 @@ def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line, tmp_path
     assert (tmp_path / "seen.pcap").read_bytes().count(bytes.fromhex("fd0c4750")) > 10
 
 
-def test_gateway_killed_in_mid_transfer_the_transfer_continues_and_a_restart_picks_it_up(line: Line) -> None:
+def test_gateway_killed_during_a_transfer_the_transfer_continues_and_a_restarted_agent_handles_it(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -137,7 +137,7 @@ print(said)
 
 
 @pytest.mark.parametrize("taken", ["nft flush ruleset", "iptables -t mangle -F FORWARD", "iptables -t mangle -F"])
-def test_rules_that_somebody_took_out_are_missed(taken: str) -> None:
+def test_rules_that_were_removed_are_detected(taken: str) -> None:
     if reason := missing_for_namespaces():
         pytest.skip(reason)
     command = ("unshare", "--net", sys.executable, "-c", TAKEN, taken)
@@ -458,7 +458,7 @@ def test_sender_paces_by_round_trips_less_the_option_of_a_gateway(line: Line) ->
     assert most / 9 < result["end"]["sum_received"]["bits_per_second"] < 1.05 * most
 
 
-def test_sender_tcp_ap_takes_no_notice_of_the_option(line: Line) -> None:
+def test_sender_tcp_ap_ignores_the_option(line: Line) -> None:
     agent = RunningAgent(line.station, "sender", "--scheme", "tcp-ap", "--air", "eth0", *FOUR_HOPS)
     iperf(line.station, line.wired, line.WIRED, "-w 64K", seconds=3)
     status = agent.stop()
@@ -466,7 +466,7 @@ def test_sender_tcp_ap_takes_no_notice_of_the_option(line: Line) -> None:
     assert status["failed"] is None
 
 
-def test_relay_without_mediumd_says_what_it_needs(line: Line) -> None:
+def test_relay_without_mediumd_reports_what_it_needs(line: Line) -> None:
     def fails(*arguments: str) -> str:
         done = line.station.start(
             *(*PACELAB, "relay", "--scheme", "lred", "--air", "eth0", *arguments),

@@ -239,7 +239,7 @@ def test_kernel_without_the_module_is_reported_with_the_remedy(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("code", "said"), [(-1, "Operation not permitted; run as root"), (-12, "Cannot allocate memory; see the kernel's")]
 )
-def test_radio_that_cannot_be_made_says_why(code: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_radio_that_cannot_be_made_gives_the_reason(code: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Hwsim, "_ask", _answering(code))
     with Hwsim() as hwsim, pytest.raises(HostError, match=said):
         hwsim.new_radio("42:50:4c:00:00:01")
@@ -329,6 +329,6 @@ def test_medium_that_is_not_there_or_is_our_own_is_refused(monkeypatch: pytest.M
     assert stock.find_program() == program
 
 
-def test_stock_medium_can_only_be_asked_for_what_the_kernel_counts() -> None:
+def test_stock_medium_refuses_to_move_a_station() -> None:
     with pytest.raises(HostError, match=r"cannot do 'set_position'; use --medium pacelab"):
         stock.StockMedium(chain()).call("set_position")

@@ -59,7 +59,7 @@ def test_shares_keep_retries_for_the_next_packet() -> None:
     assert attempts(shares, (2, 3, 0)) == [4]
 
 
-def test_shares_tell_failures_and_neighbours_apart() -> None:
+def test_shares_distinguish_failures_from_neighbours() -> None:
     seen = [station((2, 6, 1), "42:00:00:00:00:01"), station((1, 0, 0), "42:00:00:00:00:02")]
     results = [report.result for report in Shares([]).reports(seen)]
     assert [result.delivered for result in results] == [False, True, True]
@@ -82,7 +82,7 @@ def test_shares_conserve_packets_and_retries(steps: list[tuple[int, int]]) -> No
     assert sum(told) - len(told) == retries
 
 
-def test_relay_asks_the_kernel_and_says_when_the_interface_has_no_such_counters(line: Line) -> None:
+def test_relay_asks_the_kernel_and_reports_missing_counters(line: Line) -> None:
     done = line.station.start(
         *(*PACELAB, "relay", "--scheme", "lred", "--air", "eth0", "--link", "nl80211"),
         stdout=subprocess.PIPE,
@@ -253,7 +253,7 @@ def test_tc_agent_whose_classes_were_taken_away_ends_in_one_line(line: Line) -> 
 
 
 @pytest.mark.parametrize("taken", ["tc qdisc del dev air0 root", "ip link del air0", "nft flush ruleset"])
-def test_tc_agent_without_its_pacing_ends_though_no_packet_comes(line: Line, taken: str) -> None:
+def test_tc_agent_without_its_pacing_ends_even_without_packets(line: Line, taken: str) -> None:
     agent = line.agent(*TC)
     line.gateway.run(taken)
     assert agent.process.wait(10) == 3

@@ -210,7 +210,7 @@ def test_a_group_may_be_let_in_and_real_time_left_out(make_air: MakeAir) -> None
     assert (air.ready["sched_fifo"], air.ready["memory_locked"]) == (False, False)
 
 
-def test_kill_9_costs_the_hosts_the_air_and_nothing_else_and_a_new_one_takes_over(make_air: MakeAir) -> None:
+def test_after_kill_9_the_hosts_lose_only_their_radios_and_a_new_mediumd_takes_over(make_air: MakeAir) -> None:
     air = make_air([0, 200])
     inside = air.hosts[0].start(sys.executable, "-c", "import time; time.sleep(60)")
     air.kill()
@@ -334,7 +334,7 @@ def test_the_eighty_first_connection_is_refused_with_the_reason(make_air: MakeAi
     again.close()
 
 
-def test_a_listener_that_does_not_read_loses_events_and_never_holds_up_the_air(make_air: MakeAir) -> None:
+def test_a_subscriber_that_does_not_read_loses_events_and_never_delays_the_air(make_air: MakeAir) -> None:
     air = make_air([0, 200, 100])
     deaf = Connection(air.socket_path)
     deaf.call("subscribe", kinds=["transmit", "drop"])

@@ -112,7 +112,7 @@ def damaged(packet: bytes, at: int, byte: int) -> bytes:
         ("udp length too large", Reason.TRUNCATED),
     ],
 )
-def test_packet_what_is_no_segment_gets_a_reason(make, name: str, reason: Reason) -> None:
+def test_packet_that_is_no_segment_gets_a_reason(make, name: str, reason: Reason) -> None:
     data = make.tcp(b"x" * 100)
     tcp_header = data[20:40]
     packets = {

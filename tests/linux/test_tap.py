@@ -162,7 +162,7 @@ def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("victim", "said"), [("mediumd", "mediumd ended"), ("wires' relay", "relay ended")])
-def test_a_run_whose_part_dies_says_so_and_ends(victim: str, said: str, tmp_path: Path) -> None:
+def test_a_run_whose_part_dies_reports_it_and_ends(victim: str, said: str, tmp_path: Path) -> None:
     out = ("--out", str(tmp_path / "run"))
     process = start("run", "chain", "--hops", "1", "--seconds", "60", "--backend", "tap", *out, stderr=subprocess.PIPE)
     wait_for_children(process, least=6)
@@ -246,7 +246,7 @@ def test_shell_runs_commands_at_hosts() -> None:
     assert_gone(process.pid)
 
 
-def test_shell_without_mininet_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_shell_without_mininet_prints_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from pacelab.emulation import probes
 
     monkeypatch.setattr(probes, "SYSTEM_PACKAGES", tmp_path)

@@ -128,7 +128,7 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
         ({"duration_s": 4000.0}, "--seconds must be at most 3600, not 4000"),
     ],
 )
-def test_experiment_says_at_once_why_not_on_real_hosts(options: dict[str, Any], reason: str) -> None:
+def test_experiment_gives_the_reason_at_once_if_real_hosts_are_impossible(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         Experiment(backend="tap", **options)
 
@@ -169,7 +169,9 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
         ),
     ],
 )
-def test_experiment_says_at_once_why_not_with_simulated_radios(options: dict[str, Any], reason: str) -> None:
+def test_experiment_gives_the_reason_at_once_if_simulated_radios_are_impossible(
+    options: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(ConfigError, match=reason):
         Experiment(backend="hwsim", **options)
 
@@ -370,7 +372,7 @@ def short_plan() -> Any:
 @pytest.mark.kernel
 @pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 class TestRunning:
-    def test_helper_runs_a_plan_and_tells_progress(self, helper: Running) -> None:
+    def test_helper_runs_a_plan_and_reports_progress(self, helper: Running) -> None:
         heard: list[float] = []
         with helper.connect() as link:
             result = converse(link, short_plan(), heard.append)
@@ -378,7 +380,7 @@ class TestRunning:
         assert heard == sorted(heard)
         assert heard[-1] > 0.5
 
-    def test_helper_refuses_what_is_no_plan_and_continues(self, helper: Running) -> None:
+    def test_helper_refuses_an_invalid_plan_and_continues(self, helper: Running) -> None:
         good = dump_plan(short_plan()) + b"\n"
         chance = random.Random(1)
         cases = [b"", b"\n", b"{}\n", b"null\n", b"\xff\xfe\n", b"[" * 10_000 + b"\n", b'{"version": 1}\n', good[:100]]
@@ -505,7 +507,7 @@ def test_a_run_does_not_wait_for_a_client_that_does_not_read(monkeypatch: pytest
         assert theirs.recv(1_000_000).endswith(b'{"progress": 0.5}\nthe result\n')
 
 
-def test_converse_tells_why_it_was_refused_before_its_plan_was_read() -> None:
+def test_converse_gives_the_reason_of_a_refusal_before_the_plan_was_read() -> None:
     ours, theirs = socket.socketpair()
     theirs.sendall(b'{"error": {"kind": "host", "message": "not in the group"}}\n')
     theirs.close()

@@ -83,7 +83,7 @@ def test_wire_idles_between_packets() -> None:
     assert wire.take(100 * MS, 40) == 140_032_000
 
 
-def test_a_full_disk_is_no_matter_to_what_a_child_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_full_disk_does_not_affect_a_childs_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no room"))
     child = Child("echo", ["sh", "-c", "cat; echo why >&2"], stdin=b"said")
     with child._output, child._errors:
@@ -180,7 +180,7 @@ def test_iperf_report_is_placed_by_its_end() -> None:
     assert intervals[1].window_bytes == 2944  # the receiver's window, not the size that reno would reach
 
 
-def test_iperf_report_drops_an_interval_told_twice() -> None:
+def test_iperf_report_drops_a_repeated_interval() -> None:
     text = report_of(stream(0, 1.0, 1000), stream(1.0, 2.0, 500), stream(1.0, 2.0, 500))
     assert len(traffic.read_report(text, ended_ns=S)[0]) == 2
 
@@ -551,7 +551,7 @@ def test_link_red_asks_the_kernel_of_simulated_radios(back_end: str, scheme: str
 # The clock of a measured run.
 
 
-def test_run_on_a_machine_that_stood_still_says_so() -> None:
+def test_run_on_a_machine_that_is_too_busy_reports_it() -> None:
     experiment = Experiment(backend="tap", topology="hidden", duration_s=0.2, warmup_s=0.1)
     plan = compile_plan(experiment).model_copy(update={"flows": ()})
     with pytest.raises(HostError, match="too busy"):

@@ -39,7 +39,7 @@ def test_voice_packet_of_others_is_not_ours() -> None:
     assert read_voice_packet(ours[:20]) is None
 
 
-def test_voice_report_comes_back_whole() -> None:
+def test_voice_report_is_parsed_completely() -> None:
     report = voice_report(QUALITY, stream=9)
     assert read_voice_report(report, REPORT) == QUALITY
 
@@ -185,7 +185,7 @@ def test_duplicates_count_once() -> None:
     assert playout.counts(0, 1000 * MS, 1000 * MS).delays_ns == [10 * MS]
 
 
-def test_packet_whose_moment_has_not_come_is_not_lost() -> None:
+def test_packet_before_its_playout_time_is_not_lost() -> None:
     playout = receiver(3)
     assert arrive(playout, 0, 10)
     for now_ms, due, lost in ((89, 1, 0), (90, 2, 1), (110, 3, 2)):

@@ -264,7 +264,7 @@ def test_hosts_that_move_by_themselves_start_once_and_their_error_is_measured(tm
     assert report["off_m"] == {"p50": 10.0, "p99": 110.0, "max": 110.0}  # true positions are 290, 300 and 400 m
 
 
-def test_nodes_that_stand_still_are_not_reported(tmp_path: Path) -> None:
+def test_nodes_that_do_not_move_are_not_reported(tmp_path: Path) -> None:
     plan = compile_plan(Experiment(backend="tap", topology="chain"))
     assert Changes(plan, Told()).report([]) is None
 
@@ -414,7 +414,7 @@ def test_a_gateway_is_left_when_another_one_is_nearer_by_the_hysteresis() -> Non
     assert choose_gateway((186.0, 20.0), gateways, now=GB, range_m=250.0) == GA
 
 
-def test_out_of_range_of_all_it_stays_and_out_of_range_of_its_own_it_goes() -> None:
+def test_a_station_out_of_range_of_all_gateways_stays_and_out_of_range_of_its_own_changes() -> None:
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
     assert choose_gateway((0.0, 300.0), gateways, now=GB, range_m=250.0) == GB
     assert choose_gateway((195.0, 20.0), gateways, now=GB, range_m=200.0) == GA
@@ -505,7 +505,7 @@ def test_silence_elsewhere_is_not_the_handovers() -> None:
     assert effect(reports(range(320, 400)), WINDOW, 20.0)["silence_s"] == 0.2
 
 
-def test_a_flow_that_never_comes_back_is_silent_to_the_end() -> None:
+def test_a_flow_that_never_resumes_is_silent_to_the_end() -> None:
     assert effect(reports(range(200, 400)), WINDOW, 20.0)["silence_s"] == 10.2  # 19.9 to 30.1 s
 
 

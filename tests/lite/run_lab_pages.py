@@ -285,7 +285,7 @@ STATES: dict[str, tuple[Callable[[Any, str], None], str]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_the_bar_says_where_the_work_is_and_what_is_wrong(browser: Any, address: str, name: str) -> None:
+def test_the_bar_shows_where_the_work_is_stored_and_what_is_wrong(browser: Any, address: str, name: str) -> None:
     prepare, told = STATES[name]
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()

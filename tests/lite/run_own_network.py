@@ -58,7 +58,7 @@ def test_a_changed_network_runs_as_natively(editor: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("where", ["elsewhere"])
-def test_a_page_without_pyodide_says_what_to_do(editor: Any, where: str) -> None:
+def test_a_page_without_pyodide_gives_advice(editor: Any, where: str) -> None:
     change_hops(editor)
     alert = editor.locator("[role=alert]:visible").first.inner_text()
     assert alert.startswith("Python did not start in this page (")

@@ -325,7 +325,7 @@ def test_cli_refuses_bad_input(
 
 
 @pytest.mark.parametrize("command", ["topologies", "topologies chain", "schemes"])
-def test_cli_with_stdout_closed_says_nothing_and_is_no_bug(command: str) -> None:
+def test_cli_with_stdout_closed_prints_nothing_and_reports_no_bug(command: str) -> None:
     code = "import sys; from pacelab.cli.main import main; sys.exit(main(sys.argv[1:]))"
     ran = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, *command.split()],
@@ -336,7 +336,7 @@ def test_cli_with_stdout_closed_says_nothing_and_is_no_bug(command: str) -> None
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_cli_without_an_engine_says_how_to_get_one(
+def test_cli_without_an_engine_prints_how_to_get_one(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pacelab_medium", None)
@@ -528,7 +528,7 @@ def test_doctor_lists_features(engine: None, capsys: pytest.CaptureFixture[str])
         ("wmediumd v0.3.2 - a wireless medium simulator", False, "not PaceLab's"),
     ],
 )
-def test_doctor_says_which_wmediumd_root_finds(
+def test_doctor_reports_which_wmediumd_root_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, present: bool, detail: str
 ) -> None:
     program = tmp_path / "wmediumd"
@@ -572,7 +572,7 @@ def test_control_characters_of_a_file_are_not_printed(in_tmp: Path, capsys) -> N
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_says_what_the_docstring_says(name: str) -> None:
+def test_help_shows_the_docstring(name: str) -> None:
     module, _, function = COMMANDS[name][0].partition(":")
     call = getattr(importlib.import_module(module), function)
     assert call.__doc__.partition("\n")[0] == COMMANDS[name][1]
@@ -590,7 +590,7 @@ def test_commands_that_other_parts_bring_are_known_by_the_same_line() -> None:
         assert call.__doc__.partition("\n")[0] == line
 
 
-def test_every_command_stands_in_one_section_of_help() -> None:
+def test_every_command_is_in_one_section_of_help() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
     assert sorted(listed) == sorted({*COMMANDS, *OTHERS} - set(HIDDEN))
 

@@ -163,7 +163,7 @@ def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.Mo
         ["sweep", "chain", "--schemes", "all", "--out", "s"],
     ],
 )
-def test_all_schemes_stand_by_themselves(command: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_schemes_must_be_given_alone(command: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 2
     told = "pacelab: --schemes all must be alone, and only in a comparison; list the schemes instead\n"
     assert capsys.readouterr().err == told
@@ -192,7 +192,7 @@ def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.Captur
     )
 
 
-def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
+def test_all_schemes_runs_the_possible_ones_and_gives_reasons_for_the_others() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare
     # A bare chain of three hops lacks requirements: ACK suppression needs a single hop, the fixed rates need a rate,
@@ -281,7 +281,7 @@ def test_a_second_ctrl_c_waits_until_what_is_finished_is_kept(
     assert len(list(Path("unfinished").iterdir())) == 2
 
 
-def test_an_interrupted_comparison_says_what_it_could_not_keep(
+def test_an_interrupted_comparison_reports_what_it_could_not_store(
     interrupted: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real = RunCache.keep
@@ -325,7 +325,7 @@ def test_schemes_that_are_no_list_of_names_are_refused(schemes: object) -> None:
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])
-def test_an_option_that_varies_and_nobody_takes_is_named_with_all_its_values(
+def test_an_unused_option_that_varies_is_named_with_all_its_values(
     command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--hops", "1", "--no-wired", "--seeds", "1", "--seconds", "1", "--jobs", "1", "--pace-rate", "0.2,0.4,0.8"]
@@ -365,5 +365,5 @@ def test_undelivered_packets_are_reported_for_their_scheme_only(
     assert "note: Deaf: no mean round-trip time in 2 of 2 runs\n" in capsys.readouterr().err
 
 
-def test_a_note_says_how_many_runs_it_is_about() -> None:
+def test_a_note_gives_its_number_of_runs() -> None:
     assert counted([["a", "b"], ["a"], ["a", "b", "b"]]) == ["a", "b, in 2 of 3 runs"]

@@ -145,7 +145,7 @@ def test_a_loop_that_swallows_every_exception_is_ended_nevertheless(
     ["while True:\n            try:\n                while True: pass\n            except: pass", "time.sleep(1000)"],
     ids=["swallows", "sleeps"],
 )
-def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str) -> None:
+def test_a_call_that_ignores_interrupts_does_not_hang(tmp_path: Path, loop: str) -> None:
     body = f"    def acknowledged(self, *a):\n        import time\n        {loop}\n    def lost(self, *a): pass\n"
     code = (
         "import pacelab; from pacelab.air import congestion; congestion.TIME_LIMIT_S = 0.2; "
@@ -288,7 +288,7 @@ def test_gains_are_over_newreno_or_the_first(
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("first", ["{mine},newreno", "cubic,{mine}"])
 @pytest.mark.parametrize("command", ["compare", "sweep"])
-def test_a_control_may_stand_first(mine: str, first: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_control_may_be_first(mine: str, first: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = [command, "chain", "--no-wired", "--hops", "2", "--seconds", "0.2", "--seeds", "1", "--jobs", "1"]
     code = main([*words, "--quiet", "--schemes", first.format(mine=mine), "--out", "both"])
     assert (code, capsys.readouterr().err) == (0, "")
@@ -327,7 +327,7 @@ def test_batches_are_no_seeds(in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_capture_says_how_to_read_tcp_in_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_capture_explains_how_to_read_its_tcp(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "chain", "--hops", "2", "--no-wired", "--seconds", "1", "--pcap", "run.pcapng"]) == 0
     told = capsys.readouterr().err.replace("\n", " ")
     assert "which Wireshark takes for retransmissions" in told

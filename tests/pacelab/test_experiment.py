@@ -54,7 +54,7 @@ def test_named_tcp_defaults_hold_unless_overridden() -> None:
     assert Experiment(radio="ns2-2001").headers == "real"
 
 
-def test_none_is_as_if_nothing_was_said() -> None:
+def test_none_is_the_same_as_the_default() -> None:
     assert Experiment(topology=None, scheme=None, topology_options=None, seed=None) == Experiment()  # type: ignore[arg-type]
 
 

@@ -57,7 +57,7 @@ def test_calls_beside_a_thousand_connections_keep_their_quality(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_full_gateway_drops_keeps_its_rate_and_says_so(tmp_path: Path) -> None:
+def test_a_full_gateway_drops_keeps_its_rate_and_reports_it(tmp_path: Path) -> None:
     """The first windows of 3000 connections are 6000 packets; the gateway holds 2872."""
     (tmp_path / "crowd.py").write_text(CROWD)
     crowd: dict[str, Any] = {"topology": str(tmp_path / "crowd.py"), "topology_options": {"connections": 3000}}

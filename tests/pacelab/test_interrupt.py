@@ -290,7 +290,7 @@ def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in
 
 @needs_posix
 @pytest.mark.parametrize(("said", "taken"), [("", "1"), ("4", "4")])
-def test_numpy_starts_no_threads_unless_the_environment_says_so(
+def test_numpy_starts_no_threads_unless_the_environment_requests_them(
     said: str, taken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)

@@ -108,7 +108,7 @@ def test_a_refusal_of_one_point_is_reported_with_the_point(
     assert capsys.readouterr().err.endswith("correct the file\n")
 
 
-def test_its_file_is_named_in_the_result_by_what_it_says(tmp_path: Path) -> None:
+def test_the_result_names_its_file_by_the_content(tmp_path: Path) -> None:
     file = tmp_path / "dropper.py"
     file.write_text(SCHEME)
     experiment = pacelab.Experiment(topology_options={"hops": 2}, scheme=f"{file}:OWN", duration_s=2.0)
@@ -163,7 +163,9 @@ class Broken(Pacer):
 """
 
 
-def test_a_pacer_and_a_link_layer_stand_among_the_schemes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pacer_and_a_link_layer_are_listed_among_the_schemes(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (in_tmp / "mine.py").write_text(CLASSES)
     schemes = "newreno,mine.py:Steady,mine.py:Tenth"
     words = [
@@ -438,7 +440,7 @@ def test_a_users_file_can_import_while_it_runs(tmp_path: Path, in_tmp: Path) -> 
     assert imports.__file__ not in str(caught.value)
 
 
-def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
+def test_a_single_file_is_named_by_its_content(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SCHEME)
     (in_tmp / "random.py").write_text("1 / 0\n")
     assert digest_of("", "mine.py") == hashlib.sha256(SCHEME.encode()).hexdigest()

@@ -204,7 +204,7 @@ def test_user_link_layer_that_does_nothing_changes_nothing() -> None:
     assert run_link_layer(CHAIN, LinkLayer).goodput_bps == run(CHAIN).goodput_bps
 
 
-def test_user_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
+def test_user_link_layer_drops_its_choice_and_gets_every_attempt() -> None:
     heard: list[tuple[int, bool]] = []
 
     class Tenth(LinkLayer):
@@ -302,7 +302,7 @@ def test_modules_that_a_new_scheme_names_document_the_contract(module: str, says
     assert says in source.read_text(encoding="utf-8")
 
 
-def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
+def test_a_users_control_can_be_compared(in_tmp: Path) -> None:
     assert main(["new", "cc", "Mine"]) == 0
     words = ["compare", "chain", "--seconds", "2", "--seeds", "1", "--jobs", "1", "--quiet", "--out", "both"]
     assert main([*words, "--schemes", "newreno,mine.py:Mine"]) == 0
@@ -369,7 +369,7 @@ def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytes
     assert main(["new", "claim", "json"]) == 0
 
 
-def test_the_template_says_how_to_install_pytest(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_template_explains_how_to_install_pytest(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "cc", "Mine"]) == 0
     assert "run `pytest test_mine.py` (`pip install pytest` or `make test` installs pytest)" in (
         capsys.readouterr().err.replace("\n", " ")
@@ -384,7 +384,7 @@ def test_nothing_is_written_over(in_tmp: Path, capsys: pytest.CaptureFixture[str
     assert not Path("mine.py").exists()
 
 
-def test_without_room_for_both_files_there_is_none(
+def test_without_space_for_both_files_none_is_written(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write = folder._write

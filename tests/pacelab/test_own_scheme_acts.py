@@ -105,7 +105,7 @@ def test_a_hook_that_keeps_packets_is_reported(in_tmp: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [BORROWED, COUNTING], ids=["by react", "by poll_action"])
-def test_a_hook_that_lets_all_packets_go_is_not_told_that_it_keeps_some(text: str, in_tmp: Path) -> None:
+def test_a_hook_that_forwards_all_packets_is_not_reported_as_keeping_some(text: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(text)
     result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
     assert not [note for note in result.notes if "neither forwarded nor dropped" in note]
@@ -276,7 +276,7 @@ def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) 
         record_air(experiment, until_s=1.0)
 
 
-def test_a_run_after_one_that_failed_is_a_run_of_its_own() -> None:
+def test_a_run_after_a_failed_one_is_independent() -> None:
     """Failures belong to their run, not to the scheme."""
     fails = [True]
 

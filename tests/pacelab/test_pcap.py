@@ -144,7 +144,7 @@ def test_pcap_numbers_packets_and_marks_repeats(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_pcap_says_who_collided(tmp_path: Path) -> None:
+def test_pcap_names_the_colliding_nodes(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", topology="hidden", duration_s=0.1)
     comments = {(packet.interface, packet.comment) for packet in packets}
     assert (0, "lost at n1: collided with n2") in comments

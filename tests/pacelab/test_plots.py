@@ -198,7 +198,7 @@ def many(count: int, length: int = 1) -> Comparison:
     )
 
 
-def test_many_names_stand_beside_what_is_drawn() -> None:
+def test_many_names_are_listed_beside_the_drawing() -> None:
     figure = Figure(layout="constrained")
     ax = plot_goodput(many(20), figure.subplots())
     figure.draw_without_rendering()
@@ -242,7 +242,7 @@ def test_figures_of_many_names_grow_by_their_one_legend() -> None:
 
 
 @pytest.mark.parametrize("count", [8, 26])
-def test_no_title_lies_under_the_legend(count: int) -> None:
+def test_no_title_is_hidden_by_the_legend(count: int) -> None:
     figure = Figure(figsize=(8.1, 3.9), layout="constrained")
     panel = figure.subplots()
     for place in range(count):

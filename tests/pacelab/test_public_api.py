@@ -342,7 +342,7 @@ def test_a_call_without_its_arguments_is_reported_once() -> None:
     assert caught.value.__context__ is None
 
 
-def test_a_notebook_tells_in_one_line_what_a_call_takes() -> None:
+def test_a_notebook_lists_valid_arguments_in_one_line() -> None:
     with pytest.raises(TypeError) as caught:
         API.lab.slide("hops", 1)
     shown: Any = caught.value
@@ -424,7 +424,7 @@ def test_a_scheme_keeps_what_it_was_given() -> None:
     assert made == Scheme(name="a", summary="", source="", traffic=("tcp",), effect_counters=frozenset({"seen"}))
 
 
-def test_a_picture_of_what_is_no_topology_is_refused() -> None:
+def test_a_picture_of_an_invalid_topology_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"^topology must be a pacelab\.Topology, for example from load_topology, not 'chain'"
     ):

@@ -211,7 +211,7 @@ def test_quantities_without_a_series_are_refused_over_time() -> None:
         find_series("jain")
 
 
-def test_a_round_trip_that_there_was_not_is_none_over_time() -> None:
+def test_a_missing_round_trip_is_none_in_the_series() -> None:
     flow = {"rtt_s": [0.0, 0.25, None], "cwnd_pkts": [0.0, 2.0, None], "goodput_bps": [0.0, 1e3, None]}
     told = {name: str(find_quantity(name).over_time(flow)) for name in ("rtt", "cwnd", "goodput", "mos")}
     expected = {"rtt": "[nan, 250.0, nan]", "cwnd": "[nan, 2.0, nan]", "goodput": "[0.0, 1.0, nan]", "mos": "[]"}
@@ -264,11 +264,11 @@ def test_quantities_that_no_run_has_are_reported() -> None:
 
 @pytest.mark.parametrize(("y", "told"), [("mos", ["of no run is it known"]), ("jain", [])])
 @pytest.mark.parametrize("plot", [plot_quantity, plot_difference])
-def test_axes_without_anything_drawn_say_so(plot: Callable[..., Axes], y: str, told: list[str]) -> None:
+def test_empty_axes_show_a_note(plot: Callable[..., Axes], y: str, told: list[str]) -> None:
     assert [text.get_text() for text in plot(comparison().with_quantity(y), Figure().subplots()).texts] == told
 
 
-def test_a_note_says_how_many_runs_and_the_first_points() -> None:
+def test_a_note_gives_the_number_of_runs_and_the_first_points() -> None:
     at_one, points = comparison(), [{"hops": hops} for hops in range(1, 6)]
     runs = [
         run | {"point": point, "jain": None if point["hops"] > 1 and run["seed"] == 2 else run["jain"]}

@@ -53,7 +53,7 @@ def test_totals_of_links_agree_with_the_drops() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_links_say_what_routing_took_back_from_their_queues() -> None:
+def test_links_report_packets_that_routing_removed_from_their_queues() -> None:
     experiment = pacelab.Experiment(topology_options={"hops": 8}, direction="down", routing="aodv", window_pkts=64)
     run = pacelab.run(experiment).run
     assert run["links"]
@@ -116,7 +116,7 @@ def test_a_transfer_states_how_long_it_took() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_table_of_transfers_says_how_long_each_took(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_of_transfers_has_the_duration_of_each(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "indoor", "--hops", "1", "--traffic", "file", "--seconds", "20"]) == 0
     assert re.search(r"│ file, \d\.\d\d s │", capsys.readouterr().out)
 
@@ -359,7 +359,7 @@ def test_interrupt_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert everything_below(tmp_path) == []
 
 
-def test_write_file_replaces_whole(tmp_path: Path) -> None:
+def test_write_file_replaces_the_whole_file(tmp_path: Path) -> None:
     write_file(tmp_path / "figures" / "a.svg", b"one")
     write_file(tmp_path / "figures" / "a.svg", b"two")
     assert (tmp_path / "figures" / "a.svg").read_bytes() == b"two"

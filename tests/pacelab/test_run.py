@@ -59,7 +59,7 @@ def test_run_json_keeps_the_contract(in_tmp: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("engine")
-def test_run_writes_its_folder_whole(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_writes_its_folder_completely(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = run_json("chain", *QUICK, "--direction", "mixed", "--out", "here", capsys=capsys)
     assert sorted(path.name for path in (in_tmp / "here").iterdir()) == [
         *("flow-0.csv", "flow-1.csv", "host.json", "run.json")
@@ -113,13 +113,13 @@ def test_run_states_where_a_scheme_acted(in_tmp: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.usefixtures("engine")
-def test_run_without_a_gateway_says_so(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_a_gateway_reports_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "chain", "--no-wired", *QUICK, "--scheme", "tcp-gap"]) == 0
     assert "this topology has no gateway; it acts at: sender" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("engine")
-def test_run_with_a_scheme_that_never_acts_says_so(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_with_a_scheme_that_never_acts_reports_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lazy = ["--scheme", "fixed-rate", "--pace-rate", "100", "--window", "1"]
     assert main(["run", "chain", *QUICK, *lazy]) == 0
     assert "scheme fixed-rate never acted" in capsys.readouterr().err
@@ -145,7 +145,7 @@ def test_an_unused_congestion_control_is_reported_and_not_in_the_runs_name(
 
 
 @pytest.mark.usefixtures("engine")
-def test_quiet_run_says_nothing(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_run_prints_nothing(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "hidden", "--seconds", "1", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
@@ -183,7 +183,7 @@ def test_load_result_refuses_an_invalid_folder(in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_load_result_names_what_a_damaged_result_lacks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, duration_s=1)).write(in_tmp / "out")
     whole = json.loads((folder / "run.json").read_text("utf-8"))
     for key in whole.keys() - {"schema_version"}:
@@ -214,9 +214,7 @@ def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.
         ("host.json", lambda text: "[1]", "cannot convert"),
     ],
 )
-def test_load_result_takes_no_damaged_file_for_a_whole_one(
-    in_tmp: Path, file: str, cut: Callable[[str], str], said: str
-) -> None:
+def test_load_result_refuses_a_damaged_file(in_tmp: Path, file: str, cut: Callable[[str], str], said: str) -> None:
     """A truncated number is another number. Other damage raised IndexError, or an error in a later plot."""
     folder = pacelab.run(pacelab.Experiment(topology="hidden", duration_s=2)).write(in_tmp / "out")
     (folder / file).write_text(cut((folder / file).read_text("utf-8")), encoding="utf-8")
@@ -391,7 +389,7 @@ def text_of(shape: Any) -> str:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
-def test_a_result_is_what_its_type_says_and_no_more(options: dict[str, Any]) -> None:
+def test_a_result_has_exactly_the_fields_of_its_type(options: dict[str, Any]) -> None:
     """Compared as JSON: a validated document lacks unknown fields, so equality shows that there are none."""
     result = run(Experiment(duration_s=1.5, **options))
     for document, shape in ((result.run, Run), (result.host, Host)):

@@ -106,7 +106,7 @@ def upstream(throttle: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("engine")
-def test_few_has_nahms_alpha_unless_told() -> None:
+def test_few_has_nahms_alpha_by_default() -> None:
     assert tcp_flow(cc="few")["few"] == {"alpha": 0.01, "min_window_pkts": 1}
     assert tcp_flow(cc="few", few_alpha=0.5, few_min_window_pkts=2)["few"] == {"alpha": 0.5, "min_window_pkts": 2}
     assert "few" not in tcp_flow()
@@ -312,7 +312,7 @@ def counters(result: RunResult, name: str) -> int:
 
 
 @pytest.mark.usefixtures("engine")
-def test_reports_cost_air_and_tell_the_gateway() -> None:
+def test_reports_use_airtime_and_inform_the_gateway() -> None:
     result = string("vagp", tcp=1)
     # five calls, one report each half second from the first packet on: 29 in 15 s
     assert counters(result, "reports_sent") == 5 * 29

@@ -396,7 +396,7 @@ def test_a_run_whose_own_code_fails_costs_only_itself(
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_comparison_says_in_which_run_own_code_failed(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_names_the_run_in_which_user_code_failed(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (in_tmp / "mine.py").write_text(FAILING)
     words = ["cell", "--stations", "1", "--schemes", "newreno,mine.py:MINE", "--seeds", "2", "--seconds", "0.1"]
     assert main(["compare", *words, "--jobs", "1"]) == 2

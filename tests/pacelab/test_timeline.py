@@ -67,7 +67,7 @@ def test_backoffs_end_when_the_node_sends() -> None:
     ]
 
 
-def test_a_backoff_stands_still_while_a_frame_is_heard() -> None:
+def test_a_backoff_is_frozen_while_a_frame_is_heard() -> None:
     records: list[list[Any]] = [
         [0, 0, "backoff", None, 10],
         [100_000, 0, "lock", 1, 400_000],
@@ -170,7 +170,7 @@ def test_timeline_draws_each_frame_where_it_was() -> None:
     assert min(text.get_fontsize() for text in ax.texts) >= 8
 
 
-def test_a_number_of_slots_stands_where_no_block_covers_it() -> None:
+def test_a_number_of_slots_is_drawn_where_no_block_covers_it() -> None:
     replies: list[list[Any]] = [
         [1_000_000, 0, "backoff", None, 31],
         [1_200_000, 0, "send-cts", 1, 900_000],
@@ -180,7 +180,7 @@ def test_a_number_of_slots_stands_where_no_block_covers_it() -> None:
     assert 2.1 < number.get_position()[0] < 3.0
 
 
-def test_signs_of_one_moment_stand_side_by_side() -> None:
+def test_signs_of_one_moment_are_drawn_side_by_side() -> None:
     """A receiver decodes an RTS although another frame arrived, and must not answer it."""
     seen = [*EXCHANGE, [643_000, 1, "capture", 0, 0], [653_000, 1, "refuse-cts", 0, 0]]
     figure = Figure(figsize=(12, 4), layout="constrained")
@@ -205,7 +205,7 @@ def test_timeline_cuts_blocks_at_the_window() -> None:
     assert ax.get_xlim() == (1.0, 2.0)
 
 
-def test_timeline_tells_kinds_apart_without_colour() -> None:
+def test_timeline_distinguishes_kinds_without_colour() -> None:
     looks = {(look.hatch, look.text) for look in (*BLOCKS.values(), COLLISION, *HOLDS.values())}
     assert len(looks) == len(BLOCKS) + 1 + len(HOLDS)
 
@@ -216,7 +216,7 @@ def test_very_narrow_blocks_are_not_hatched(window_ms: int, hatched: bool) -> No
     assert any(patch.get_hatch() for patch in ax.patches) == hatched
 
 
-def test_title_says_what_matters() -> None:
+def test_title_gives_the_main_settings() -> None:
     experiment = pacelab.Experiment(topology="hidden", rts=False, seed=7)
     assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"
 
@@ -286,7 +286,7 @@ def test_timeline_shows_the_window_asked_for(in_tmp: Path, capsys: pytest.Captur
 
 
 @pytest.mark.usefixtures("engine")
-def test_timeline_says_when_nothing_is_sent(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeline_reports_when_nothing_is_sent(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["timeline", "chain", "--hops", "4", "--from", "200", "--to", "210"]) == 0  # TCP waits for the wire
     assert "from 200 to 210 ms nothing is sent" in capsys.readouterr().err
 

@@ -32,7 +32,7 @@ def air_flows(experiment: Experiment) -> list[dict[str, object]]:
     return flows
 
 
-def test_file_traffic_is_a_transfer_of_1_mb_unless_told() -> None:
+def test_file_traffic_is_a_transfer_of_1_mb_by_default() -> None:
     one = Experiment(topology="indoor", topology_options={"hops": 4}, traffic="file")
     assert air_flows(one) == [{"id": 0, "src": 0, "dst": 4, "start_s": 0.0, **TCP, "size_bytes": 1_000_000}]
     assert air_flows(one.vary(size_bytes=5000))[0]["size_bytes"] == 5000
@@ -93,7 +93,7 @@ flows:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_category_that_no_queue_tells_apart_is_reported(in_tmp: Path) -> None:
+def test_a_category_without_a_queue_of_its_own_is_reported(in_tmp: Path) -> None:
     text = FILE.replace("burst: 5", "start: 0 s").replace("udp-saturated}", "udp-saturated, category: video}")
     Path("ftp.yaml").write_text(text)
     base = Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml", duration_s=0.1)

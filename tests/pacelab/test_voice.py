@@ -88,7 +88,7 @@ def mixed() -> RunResult:
     return pacelab.run(string(tcp_start_s=2.0))
 
 
-def test_totals_are_of_the_data_and_calls_stand_beside_them(mixed: RunResult) -> None:
+def test_totals_cover_the_data_and_calls_are_listed_separately(mixed: RunResult) -> None:
     run = mixed.run
     kinds = [flow["kind"] for flow in run["flows"]]
     assert kinds == ["tcp", "voice", "voice", "voice", "voice"]
@@ -255,7 +255,7 @@ def test_vagp_judges_calls_with_the_buffer_that_they_have(monkeypatch: pytest.Mo
     assert told == [100_000_000] * 2
 
 
-def test_a_chain_that_calls_make_a_string_says_so() -> None:
+def test_a_chain_that_calls_turn_into_a_string_is_reported() -> None:
     with_calls = pacelab.Experiment(topology="chain", topology_options={"hops": 2, "voice": 1}, duration_s=1.0)
     assert any("chain with these options is string" in note for note in pacelab.run(with_calls).notes)
     alone = pacelab.Experiment(topology="chain", topology_options={"hops": 2}, duration_s=1.0)

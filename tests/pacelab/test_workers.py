@@ -139,7 +139,7 @@ def die_half_given(number: int) -> int:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_worker_that_dies_while_it_hands_over_what_it_made_holds_up_nobody() -> None:
+def test_a_worker_that_dies_while_returning_its_result_delays_no_other_worker() -> None:
     found: list[tuple[int, int]] = []
     with pytest.raises(WorkerDied, match="one died"):
         found.extend(each_finished(die_half_given, [0, 1, 2, 3], workers=Workers(jobs=2)))
@@ -218,7 +218,7 @@ def test_a_clusters_workers_need_a_users_file_and_its_scheduler_does_not(
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_for(in_tmp: Path) -> None:
+def test_if_a_worker_lacks_a_users_file_the_error_names_the_searched_path(in_tmp: Path) -> None:
     Path("here").mkdir()
     Path("there").mkdir()
     Path("here/flows.yaml").write_text("version: 1\nflows: [{flow: 0}]\n")
@@ -322,7 +322,7 @@ def test_short_work_shows_no_progress(shown: list[str], clock: Clock) -> None:
         (3600, (1, 4), "run: 25 %, about 3 h left"),
     ],
 )
-def test_a_long_one_says_how_long(
+def test_a_long_one_reports_its_length(
     shown: list[str], clock: Clock, after_s: float, done: tuple[float, ...], said: str
 ) -> None:
     tell(clock, (after_s, done), (after_s + 0.1, (0.9,)))  # not so often

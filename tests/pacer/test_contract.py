@@ -113,7 +113,7 @@ def test_react_gives_what_the_single_calls_give(
     [(TcpGapGateway(), False), (DataPacing(DataPacingConfig()), True)],
     ids=["tcp-gap", "data-pacing"],
 )
-def test_hook_says_whether_one_pace_is_for_all(hook: PacingHook[Any], shares: bool) -> None:
+def test_hook_reports_whether_one_pace_is_for_all(hook: PacingHook[Any], shares: bool) -> None:
     assert hook.shares_pace is shares
 
 

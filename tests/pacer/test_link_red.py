@@ -239,7 +239,7 @@ def test_frames_that_the_queue_lost_are_forgotten() -> None:
     assert tell(hook, sent(small)) == [SetExtraBackoff(0)]
 
 
-def test_backoff_by_the_clock_says_so() -> None:
+def test_backoff_by_wall_clock_is_reported() -> None:
     hook, first = LinkPacing(ExtraBackoff(B, wall_clock=True)), data(UP, 0)
     assert tell(hook, seen(first)) == [Forward(first.handle), SetExtraBackoff(366, wall_clock=True)]
 

@@ -64,7 +64,7 @@ def test_chain_spacing_too_wide_is_not_connected() -> None:
         load_topology("chain", hops=2, spacing=251.0)
 
 
-def test_chain_of_close_nodes_says_that_routes_skip_some() -> None:
+def test_chain_of_close_nodes_reports_that_routes_skip_some() -> None:
     chain = load_topology("chain", hops=4, spacing=100.0, wired=False)
     assert chain.path(chain.flows[0]) == (0, 2, 4)
     assert chain.description == "chain of 5 wireless nodes 100 m apart, of which routes skip some"
@@ -88,7 +88,7 @@ def test_hidden_senders_do_not_sense_each_other() -> None:
     assert (hidden.decode_m, hidden.sense_m) == (250, 250)
 
 
-def test_exposed_senders_stand_back_to_back() -> None:
+def test_exposed_senders_are_back_to_back() -> None:
     exposed = load_topology("exposed")
     assert [node.position_m[0] for node in exposed.nodes] == [0, 200, 400, 600]
     assert exposed.flows == (Flow(src=1, dst=0), Flow(src=2, dst=3))
@@ -165,7 +165,7 @@ def test_load_topology_refuses_with_one_line(name: str, options: dict[str, objec
     assert str(caught.value) == message
 
 
-def test_pairs_of_each_layout_stand_where_they_should() -> None:
+def test_pairs_of_each_layout_have_the_right_positions() -> None:
     def places(layout: str, **options: float) -> list[float]:
         return [node.position_m[0] for node in load_topology("pairs", layout=layout, **options).nodes]
 
@@ -278,7 +278,7 @@ def test_random_with_a_gateway_is_that_of_section_5_5() -> None:
     assert all(gateway in layout.path(flow)[1:-1] for flow in layout.flows)
 
 
-def test_random_redraws_until_connected_and_says_so() -> None:
+def test_random_redraws_until_connected_and_reports_it() -> None:
     # 25 nodes on 1000 x 1000 m: about 4 neighbours each, so that some layouts are connected and most are not
     layouts = [
         load_topology("random", nodes=25, width=1000.0, height=1000.0, flows=1, layout_seed=seed) for seed in range(8)
@@ -313,7 +313,7 @@ def test_indoor_ends_at_the_theses_nodes(hops: int, last: str) -> None:
     assert load_topology("indoor", hops=hops, sense=950).sense_m == 950
 
 
-def test_full_mesh_says_that_it_is_a_stand_in() -> None:
+def test_full_mesh_reports_that_it_is_a_stand_in() -> None:
     mesh = load_topology("full-mesh")
     assert "stand-in" in mesh.description
     assert "STAND-IN" in KINDS["full-mesh"].summary

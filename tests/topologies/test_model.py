@@ -92,7 +92,7 @@ def test_topology_refuses_positions_that_are_no_place(place: float) -> None:
         ({"sense_m": "550"}, "topology 'line': sense range must be a finite number of metres above 0, not '550'"),
     ],
 )
-def test_topology_refuses_what_is_no_part_of_it(given: dict[str, Any], told: str) -> None:
+def test_topology_refuses_unknown_parts(given: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=" must be ") as caught:
         replace(line(0, 200), **given)
     assert str(caught.value) == told
@@ -294,6 +294,6 @@ def test_quantity_in_the_houses_unit(quantity: Quantity, text: str, value: float
 
 
 @pytest.mark.parametrize("text", ["40", "ms", "", "1,5 s", "4 S", "nan s", "-1 s", "1e999 s", True, None, [1]])
-def test_quantity_refuses_and_says_what_is_allowed(text: object) -> None:
+def test_quantity_refuses_and_lists_valid_values(text: object) -> None:
     with pytest.raises(ValueError, match=r"must be a number of at least 0 with one of the units s, ms, us, min"):
         TIME.parse(text)

@@ -46,7 +46,7 @@ def file(in_tmp: Path) -> Path:
     return Path("net.yaml")
 
 
-def test_user_yaml_topology_is_what_it_says(file: Path) -> None:
+def test_user_yaml_topology_has_the_described_network(file: Path) -> None:
     file.write_text(GOOD)
     own = load_topology("net.yaml")
     assert [(node.name, node.wireless, node.position_m) for node in own.nodes] == [
@@ -354,7 +354,7 @@ def test_user_python_topology_that_draws_is_one_network(module: str, in_tmp: Pat
     assert random.getstate() == before
 
 
-def test_user_python_topology_imports_what_lies_beside_it(tmp_path: Path, in_tmp: Path) -> None:
+def test_user_python_topology_imports_files_of_its_folder(tmp_path: Path, in_tmp: Path) -> None:
     digests = set()
     for folder, number in (("a", 2), ("b", 5)):
         (tmp_path / folder).mkdir()

@@ -87,7 +87,7 @@ def test_doctor_describes_a_running_program(found: dict[str, Any]) -> None:
     assert sentence(stock) == "running: pid 7, not PaceLab's, stations: unknown"
 
 
-def test_status_without_a_program_says_so(found: dict[str, Any]) -> None:
+def test_status_without_a_program_reports_it(found: dict[str, Any]) -> None:
     assert found["none"] == []
     assert found["none_says"] == [1, "wmediumd: none is running"]
 

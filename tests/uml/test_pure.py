@@ -45,7 +45,7 @@ def experiment(**changes: object) -> Experiment:
     )
 
 
-def test_job_comes_out_as_it_went_in(tmp_path: Path) -> None:
+def test_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     plan = compile_plan(experiment())
     write_job(tmp_path, plan)
     assert read_job(tmp_path) == plan
@@ -57,7 +57,7 @@ def test_job_of_another_version_is_refused(tmp_path: Path) -> None:
         read_job(tmp_path)
 
 
-def test_job_that_is_no_plan_is_refused(tmp_path: Path) -> None:
+def test_job_without_a_valid_plan_is_refused(tmp_path: Path) -> None:
     (tmp_path / JOB).write_text(json.dumps({"version": 1, "plan": '{"nodes": []}'}))
     with pytest.raises(ConfigError, match="plan: "):
         read_job(tmp_path)
@@ -255,7 +255,7 @@ def guest_folder(place: Path, **changes: object) -> Path:
     return place
 
 
-def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_guest_the_error_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     with pytest.raises(
         HostError, match=r"no kernel and root file system in .*; run `make uml-kernel` in the source tree$"
@@ -372,7 +372,7 @@ def test_the_guests_memory_goes_where_there_is_room_for_it(monkeypatch: pytest.M
     assert exec_folder() == "/var/tmp"
 
 
-def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_without_space_for_its_memory_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uml, "find_files", lambda: None)
     monkeypatch.setattr(uml, "code_for", lambda _files: None)
 
@@ -445,7 +445,7 @@ def test_cpu_seconds_are_of_the_group() -> None:
         busy.wait()
 
 
-def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vm_without_an_image_prints_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vm, "source_tree", lambda: tmp_path)
     with pytest.raises(HostError, match="it needs PaceLab's source tree"):
         vm.project_folder()

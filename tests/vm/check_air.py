@@ -241,7 +241,7 @@ class Modes(unittest.TestCase):
         assert got == 5
         assert path.split()[1] == mac(1)
 
-    def test_categories_share_as_edca_says(self) -> None:
+    def test_categories_share_as_edca_requires(self) -> None:
         # All stations hear each other equally well, so no frame survives a collision. With AIFS 2 and CWmin 7 against 3
         # and 31, the voice sender gets nearly all of the air.
         places = [(0, 0), (200, 0), (100, 173)]

@@ -154,7 +154,7 @@ class DropIn(unittest.TestCase):
         assert spread[0] == 0
         assert 3 <= spread[6] <= 50
 
-    def test_every_message_is_answered_and_bad_clients_harm_nobody(self) -> None:
+    def test_every_message_is_answered_and_bad_clients_do_no_harm(self) -> None:
         a, b, unknown = octets(mac(0)), octets(mac(1)), octets(mac(9))
         with Radios(2), Wmediumd(config([(0, 0), (20, 0)])):
             hanging = [socket.socket(socket.AF_UNIX) for _ in range(3)]

@@ -202,7 +202,7 @@ ANSWERING = "exit 0"
 ROOMY = "echo Avail; echo 9000000"
 
 
-def test_a_step_that_works_says_how_long_it_took(run) -> None:
+def test_a_successful_step_reports_its_time(run) -> None:
     done = run("notebooks", "echo working")
     assert done.returncode == 0
     assert done.stdout.splitlines()[:2] == ["PaceLab: the notebooks", "working"]

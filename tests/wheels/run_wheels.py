@@ -224,7 +224,7 @@ def test_mediumd_needs_no_library_and_runs_beside_any_python(mediumd: tuple[Whee
 
 
 @pytest.mark.parametrize("target", LINUX, indirect=True)
-def test_linux_wheel_needs_no_newer_glibc_than_its_name_says(engine: Wheel) -> None:
+def test_linux_wheel_needs_no_newer_glibc_than_that_of_its_name(engine: Wheel) -> None:
     named = re.search(r"manylinux_(\d+)_(\d+)_", engine.path.name)
     assert named
     least = (int(named[1]), int(named[2]))

@@ -2,7 +2,7 @@
 # The tests of mac80211_hwsim, inside the virtual machine: vm/run vm/jobs/test.sh
 # All files that the tests use are in memory. While the machine waits for the host's disk, the counted clock jumps from one
 # timer to the next, so a host with a busy disk would exceed the tests' timeouts. The modules are loaded once before the
-# tests, so that the other files they need (their index, ciphers, firmware) are in memory, too.
+# tests, so that the other files that they need (their index, ciphers, firmware) are also in memory.
 mount -t tmpfs tmpfs /tmp && mkdir -p /tmp/lab/tests /tmp/lab/medium/target/release || exit 1
 cp -r tests/vm /tmp/lab/tests/ && cp medium/target/release/mediumd /tmp/lab/medium/target/release/ || exit 1
 find /usr/bin /usr/sbin /usr/lib/x86_64-linux-gnu /usr/lib/python3* /usr/lib/modules/*/kernel/net \

@@ -40,7 +40,7 @@ class GradeOptions:
         list[Path] | None, Argument(help="folders, zips, notebooks, .py files; a platform's download")
     ] = None
     assignment: Annotated[
-        str | None, option("--assignment", "N", "1 to 5, or lab0 to lab7 (default: as the files state)")
+        str | None, option("--assignment", "N", "1 to 5, or lab0 to lab8 (default: as the files state)")
     ] = None
     roster: Annotated[Path | None, option("--roster", "CSV", "the class list: student, id, email, group, ...")] = None
     out: Annotated[Path, option("--out", "DIR", "for reports and gradebook; the same folder resumes a run")] = OUT

@@ -23,7 +23,19 @@ from importlib.machinery import FileFinder, SourceFileLoader
 from types import CoroutineType, GeneratorType, ModuleType
 from typing import Any
 
-from pacelab import Drop, FlowKey, Forward, Point, Rtp, Sample, Segment, SegmentSeen, TransmitResult, VoiceQuality
+from pacelab import (
+    Drop,
+    FlowKey,
+    Forward,
+    Point,
+    RateSample,
+    Rtp,
+    Sample,
+    Segment,
+    SegmentSeen,
+    TransmitResult,
+    VoiceQuality,
+)
 from pacelab_grading.inside import wire
 
 MODULE_NAME = "submission"
@@ -394,6 +406,8 @@ def revive(value: Any) -> Any:
             return {revive(item) for item in value["$set"]}
         if "$sample" in value:
             return Sample(*value["$sample"])
+        if "$rate_sample" in value:
+            return RateSample(*value["$rate_sample"])
         if "$map" in value:
             return {revive(key): revive(item) for key, item in value["$map"]}
         if "$segment" in value:

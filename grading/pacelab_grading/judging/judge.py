@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
@@ -236,6 +237,17 @@ class _SubmissionRun:
             self.problems.append(
                 f"{self._assignment.file} does not define {', '.join(missing)} (it defines {found}): "
                 "these earn no points; compare the spelling with the template"
+            )
+            self._report_inner_definitions(missing)
+
+    def _report_inner_definitions(self, missing: Sequence[str]) -> None:
+        source = self._submission.source or ""
+        inner = [
+            name for name in missing if re.search(rf"^[ \t]+(?:async )?(?:def|class) {name}\b", source, re.MULTILINE)
+        ]
+        if inner:
+            self.problems.append(
+                f"{', '.join(inner)}: defined only inside a class or function; define each at the start of a line"
             )
 
     def grade(self, box: Box, check: Check) -> Result:

@@ -1,4 +1,4 @@
-"""Labs 0 to 7 as assignments: rubrics from the exercises, models and templates from the labs' masters.
+"""Labs 0 to 8 as assignments: rubrics from the exercises, models and templates from the labs' masters.
 
 rubrics    the eight labs
 draws      random parameters for each exercise

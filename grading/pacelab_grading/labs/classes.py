@@ -1,4 +1,4 @@
-"""Checks of the classes that students write in labs 3, 4 and 7: by hand beside the model, and in the simulator."""
+"""Checks of the classes that students write in labs 3, 4, 7 and 8: by hand beside the model, and in the simulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 import pacelab_labs
-from pacelab import Experiment, PaceLabError, Pacer, Sample, run_pacer
+from pacelab import Experiment, PaceLabError, Pacer, RateSample, Sample, run_pacer
 from pacelab_grading.labs.exercises import TOLERANCE, reference
 from pacelab_grading.rubric.assignment import Check
 from pacelab_grading.rubric.context import CheckContext
@@ -21,7 +21,7 @@ from pacelab_grading.sandbox.session import AnySession
 
 Model = Callable[[], str]
 
-LINK_RED, PACER = "MyLinkRed", "MyPacer"
+LINK_RED, PACER, CONTROL = "MyLinkRed", "MyPacer", "DelayWindow"
 
 
 # Lab 3
@@ -380,3 +380,107 @@ def _mean_score(pacer: type[Pacer], words: Sequence[str]) -> float:
 
 _mean_score_of_ours = lru_cache(maxsize=64)(_mean_score)
 """Computed once for all submissions that this process grades."""
+
+
+# Lab 8
+
+INITIAL_WINDOW, WINDOW_LIMIT = 2, 256
+MEMORY = 50
+"""Rates of which the largest counts, as in the lab."""
+
+Ack = tuple[float | None, int | None]
+"""Delivery rate in packets per second, and round trip in ns."""
+
+
+def congestion_control(model: Model) -> tuple[Check, ...]:
+    """The window: with a rate and a round trip in each ACK, with one of the two, after more rates than are kept.
+
+    The first ACK always has a round trip, and windows are compared only after an ACK with a rate: the lab's text leaves
+    open what holds before.
+    """
+    common: dict[str, Any] = {"needs": (CONTROL,), "hint": f'`lab.check("lab8.delay_window", {CONTROL})` shows details'}
+    return (
+        Check(
+            id="window",
+            title="the window after each ACK",
+            points=40,
+            run=partial(_windows, model, _complete),
+            public=True,
+            **common,
+        ),
+        Check(
+            id="window-none",
+            title="... if an ACK shows only a rate or only a round trip",
+            points=30,
+            run=partial(_windows, model, _with_gaps),
+            **common,
+        ),
+        Check(
+            id="window-forgets",
+            title="... and after more than 50 rates",
+            points=30,
+            run=partial(_windows, model, _after_a_peak),
+            **common,
+        ),
+    )
+
+
+def _complete(draw: Random) -> list[Ack]:
+    """The first round trip is above the second at which the least one starts."""
+    first = _rate(draw), draw.randrange(1_200_000_000, 3_000_000_000)
+    return [first, *((_rate(draw), _round_trip_ns(draw)) for _ in range(11))]
+
+
+def _with_gaps(draw: Random) -> list[Ack]:
+    acks: list[Ack] = [(None, _round_trip_ns(draw)), (_rate(draw), _round_trip_ns(draw))]
+    for _ in range(6):
+        acks += [(None, _round_trip_ns(draw)), (_rate(draw), None), (None, None), (_rate(draw), _round_trip_ns(draw))]
+    return acks
+
+
+def _after_a_peak(draw: Random) -> list[Ack]:
+    return [(draw.uniform(500, 900), _round_trip_ns(draw)), *_complete(draw), *(_complete(draw) * MEMORY)[:MEMORY]]
+
+
+def _rate(draw: Random) -> float:
+    return draw.uniform(20, 400)
+
+
+def _round_trip_ns(draw: Random) -> int:
+    return draw.randrange(20_000_000, 900_000_000)
+
+
+def _windows(model: Model, acks: Callable[[Random], list[Ack]], context: CheckContext) -> None:
+    for number in range(3):
+        mine, other = context.objects(CONTROL, [(INITIAL_WINDOW, WINDOW_LIMIT)] * 2)
+        of_another_flow = _rate_sample(1, 900.0, 10_000_000)  # so it must change nothing
+        other.call("delivered", {"$rate_sample": list(of_another_flow)})
+        right = reference(model())[CONTROL](INITIAL_WINDOW, WINDOW_LIMIT)
+        for place, (rate_pps, rtt_ns) in enumerate(acks(context.random(f"{acks.__name__} {number}")), 1):
+            sample = _rate_sample(place, rate_pps, rtt_ns)
+            right.delivered(sample)
+            got = mine.call_then_get("delivered", {"$rate_sample": list(sample)}, then="window")
+            if rate_pps is not None:
+                shown = "none" if rtt_ns is None else f"{rtt_ns / 1e6:.1f} ms"
+                what = f"window after {place} ACKs, the last with {rate_pps:.1f} packets/s and round trip {shown}"
+                near(right.window, got, what=what, tolerance=TOLERANCE)
+
+
+def _rate_sample(place: int, rate_pps: float | None, rtt_ns: int | None) -> RateSample:
+    """The sample of the ACK for packet `place`; one packet is delivered every 10 ms."""
+    return RateSample(
+        now_ns=1_000_000_000 + place * 10_000_000,
+        rtt_ns=rtt_ns,
+        smoothed_rtt_ns=rtt_ns,
+        rate_pps=rate_pps,
+        interval_ns=None if rate_pps is None else 100_000_000,
+        delivered_pkts=place,
+        newly_delivered_pkts=1,
+        lost_pkts=0,
+        newly_lost_pkts=0,
+        prior_delivered_pkts=max(0, place - 4),
+        in_flight_pkts=4,
+        prior_in_flight_pkts=5,
+        is_app_limited=False,
+        phase="open",
+    )

@@ -1,4 +1,4 @@
-"""The rubrics of labs 0 to 7: exercises and their points."""
+"""The rubrics of labs 0 to 8: exercises and their points."""
 
 from __future__ import annotations
 
@@ -246,6 +246,7 @@ LABS: Mapping[str, LabHandIn] = MappingProxyType(
             _lab(5, "voice and TCP", "lab5_voice.py", LAB5),
             _lab(6, "ACKs delayed and suppressed", "lab6_acks.py", LAB6),
             _lab(7, "a pacer of your own", "lab7_capstone.py", classes.capstone(partial(_model, "lab7"))),
+            _lab(8, "and today?", "lab8_today.py", classes.congestion_control(partial(_model, "lab8"))),
         )
     }
 )

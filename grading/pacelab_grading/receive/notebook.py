@@ -38,6 +38,8 @@ HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Half of an emoji, which a truncated text in JSON may have and no file can contain."""
 FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 """The lines around code in Markdown."""
+INDENT = re.compile(r"(?:[ \t]*\n)*([ \t]+)(?=\S)")
+"""The indentation of a cell's first line, which IPython removes from all lines."""
 WRITTEN = re.compile(r"^%%(?:writefile|file)\s+(?:-a\s+)?(?:\S*/)?(\w+)\.py\b", re.MULTILINE)
 """Modules that a cell writes: their code is in the notebook itself."""
 DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)
@@ -181,6 +183,8 @@ def _statements(
 ) -> list[Statement]:
     """The statements of a cell in their order; those that are left out have a reason."""
     source = source.replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines; `splitlines` knows more ends
+    if indent := INDENT.match(source):
+        source = re.sub(f"^{indent[1]}", "", source, flags=re.MULTILINE)
     if magic := KEEPING.match(source):
         source = "\n" * magic[0].count("\n") + source[magic.end() :]
     if magic := CELL_MAGIC.match(source):

@@ -32,6 +32,8 @@ ENCRYPTED, UTF8 = 1 << 0, 1 << 11
 """Flags of a member of a zip."""
 CODE = (".py", ".pyw", ".ipynb", ".py.txt", ".ipynb.txt", ".ipynb.json")
 """Endings of files that may be graded. Some browsers add ".txt" or ".json"."""
+NAMED_AS_CODE = re.compile(rf"({'|'.join(map(re.escape, CODE))})[ .]*\Z", re.IGNORECASE)
+"""Spaces and dots at the end of a name are invisible or forgotten; Windows removes them."""
 PACKED = (".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst")
 EMPTY = "is an empty folder"
 LINK = "is a link and was left out; hand in the file itself"
@@ -41,7 +43,9 @@ NOT_A_FILE = "is not a regular file and was left out"
 def split_name(path: str) -> tuple[str, str]:
     """A file's name without its ending, and the ending: of code and packed archives the whole, else the last suffix."""
     name = PurePosixPath(path).name
-    known = (one for one in (*CODE, *PACKED) if name.lower().endswith(one))
+    known = [one for one in PACKED if name.lower().endswith(one)]
+    if code := NAMED_AS_CODE.search(name):
+        known.append(code[0])
     ending = max(known, key=len, default=PurePosixPath(name).suffix)
     cut = len(name) - len(ending)
     return (name[:cut], name[cut:]) if cut else (name, "")
@@ -72,7 +76,7 @@ class Item:
     @property
     def is_code(self) -> bool:
         """By its name; case does not matter."""
-        return self.name.lower().endswith(CODE)
+        return NAMED_AS_CODE.search(self.name) is not None
 
     @property
     def is_zip(self) -> bool:

@@ -7,6 +7,7 @@ student's own modules are the files beside the graded one that it imports, direc
 from __future__ import annotations
 
 import ast
+import math
 import re
 import symtable
 import sys
@@ -30,6 +31,15 @@ PIECE = re.compile(
     re.DOTALL,
 )
 """A piece of Python: a string, a comment, a continued line, or text without these and without brackets."""
+COMPUTING = frozenset(
+    {
+        *("abs", "bool", "complex", "dict", "divmod", "float", "frozenset", "int", "len", "list", "max", "min", "pow"),
+        *("range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip", "enumerate"),
+        *("Decimal", "Fraction"),
+        *(name for name in dir(math) if not name.startswith("_")),
+    }
+)
+"""Functions that only compute. A constant may call them."""
 IPYTHON_CALL = "get_ipython"
 """The function that IPython calls in their place."""
 
@@ -254,7 +264,8 @@ def _why_not(node: ast.stmt, local: Collection[str], *, lean: bool) -> str:
         return ""
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         value = next((f", {name} = ...," for name in _given(node)), "")
-        called = f"it calls {_called(node)[0]}, and cells are not run"
+        name = next((name for name in _called(node) if name not in COMPUTING), "a function")
+        called = f"it calls {name}, and cells are not run"
         return f"{called}: write the value itself{value} or call it in a function"
     if isinstance(node, ast.Expr):
         return "cells are not run: define it in a separate statement"
@@ -269,8 +280,8 @@ def _defines(node: ast.stmt, local: Collection[str], *, lean: bool) -> bool:
         case ast.Import() | ast.ImportFrom():
             return len(available_aliases(node, local)) == len(node.names)
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
-            called = _called(node)
-            return not called or (lean and IPYTHON_CALL not in called)
+            called = set(_called(node))
+            return called <= COMPUTING or (lean and IPYTHON_CALL not in called)
         case ast.If(test=test, body=body, orelse=orelse):
             return not _called(test) and all(_defines(part, local, lean=lean) for part in (*body, *orelse))
         case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):

@@ -17,7 +17,7 @@ from typing import Any
 
 from pacelab import ConfigError
 from pacelab_grading.receive.notebook import cells_of, is_notebook, module_of
-from pacelab_grading.receive.places import CODE, BadPlace, Item, file_at, open_place
+from pacelab_grading.receive.places import NAMED_AS_CODE, BadPlace, Item, file_at, open_place
 from pacelab_grading.receive.statements import imported, modules_beside, parsed, with_available_imports
 from pacelab_grading.rubric.assignment import Assignment, Number, label
 from pacelab_grading.text.printable import printable
@@ -129,7 +129,7 @@ def _elsewhere(
     graded = "\n".join((source, *helpers.values()))
     missing = [name for name in assignment.names if not defines(graded, name)]
     for file in sorted(files):
-        text = decoded(files[file])[0] if file.lower().endswith(CODE) and file != main else ""
+        text = decoded(files[file])[0] if NAMED_AS_CODE.search(file) and file != main else ""
         if there := [name for name in missing if defines(text, name)]:
             yield (
                 f"{file} defines {', '.join(there)}, but the graded file {main} does not: put everything "
@@ -155,7 +155,7 @@ def _choose(
     """The file to grade: of the right name and edited by the student, else the one that defines or resembles most."""
     wanted = assignment.file
     stem = wanted.removesuffix(".py")
-    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith(CODE)}
+    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if NAMED_AS_CODE.search(name)}
     code = {name: base for name, base in code.items() if files[name].strip()} or code
     right = [wanted, f"{stem}.ipynb"]
     exact = [name for name, base in code.items() if base.lower() in right]

@@ -12,6 +12,7 @@ A correction applies to a hand-in, and so to all students of a group. All lines 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from pacelab_grading.text.printable import casefolded, printable
 
 COLUMNS = ("student", "check", "points", "reason")
 REQUIRED = ("student", "points", "reason")
+NUMBER = re.compile(r"\d+(?:[.,]\d*)?|[.,]\d+")
+"""A sign could mean a difference."""
 MAX_REASON = 500
 SHOWN = 10
 """Names in a message."""
@@ -64,12 +67,10 @@ def read_adjustments(path: Path) -> list[Adjustment]:
 
 
 def _points(text: str, place: str) -> float:
-    try:
-        points = float(text.replace(",", "."))
-    except ValueError:
-        points = math.nan
-    if not (math.isfinite(points) and points >= 0):
-        raise ConfigError(f"{place}: points must be a number of at least 0, not {text!r}")
+    points = float(text.replace(",", ".")) if NUMBER.fullmatch(text) else math.inf
+    if not math.isfinite(points):
+        total = "; give the new total, not a difference" if text[:1] in ("+", "-") else ""
+        raise ConfigError(f"{place}: points must be a number of at least 0, not {text!r}{total}")
     return points
 
 

@@ -212,7 +212,7 @@ def _row(
         remarks.append(f"handed in by {submission.student}")
     remarks += late
     if not verdict.points and untouched(submission, assignment):
-        remarks.append("unchanged: the student wrote nothing into the template")
+        remarks.append("unchanged: the file is the template as it was handed out")
     if verdict.unreadable:
         remarks.append(UNREADABLE)
     if len(claims) > 1:

@@ -41,6 +41,7 @@ from pacelab_grading.records.lms_tables import (
     CANVAS,
     MOODLE,
     SAKAI,
+    SHOWN_COLUMNS,
     Column,
     Export,
     Ours,
@@ -79,10 +80,19 @@ class Wanted:
     """An unreadable hand-in gets 0 points on the platform."""
 
 
-def check_columns(roster: Path | None, column: str | None, assignment: Assignment) -> None:
-    """Raise ConfigError if the roster is a platform's export in which the column for the grades is not clear."""
-    if roster is not None:
-        Export(roster).column(column, assignment.label.capitalize())
+def check_columns(roster: Path | None, column: str | None, assignment: Assignment) -> str:
+    """Raise ConfigError if the roster is a platform's export in which the column for the grades is not clear.
+
+    Returns a note if the import makes a new column although the export has others; empty otherwise.
+    """
+    if roster is None:
+        return ""
+    export = Export(roster)
+    found = export.column(column, assignment.label.capitalize())
+    if found is None or found.place >= 0 or not export.columns():
+        return ""
+    shown = ", ".join(item.describe() for item in export.columns()[:SHOWN_COLUMNS])
+    return f"no column of roster {str(roster)!r} is {column!r}, so the import makes a new one; the roster has {shown}"
 
 
 def build_files(

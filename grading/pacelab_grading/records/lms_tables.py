@@ -38,8 +38,8 @@ CANVAS_STUDENT = (
 )
 """Columns about the student, if the export has them, in its order; Section is the last."""
 COLUMN = {
-    CANVAS: re.compile(r"(?P<title>.+) \(\d+\)"),
-    BLACKBOARD: re.compile(r"(?P<title>.+?) \[Total Pts: (?:up to )?(?P<most>[\d.,]+)[^\]]*\] ?\|\d+"),
+    CANVAS: re.compile(r"(?P<title>.+) \((?P<number>\d+)\)"),
+    BLACKBOARD: re.compile(r"(?P<title>.+?) \[Total Pts: (?:up to )?(?P<most>[\d.,]+)[^\]]*\] ?\|(?P<number>\d+)"),
     BRIGHTSPACE: re.compile(r"(?P<title>.+?) Points Grade(?: <[^>]*?MaxPoints:(?P<most>[\d.,]+)[^>]*>)?"),
 }
 """The title of a column with grades."""
@@ -114,7 +114,8 @@ class Export:
         return number(match["most"] or "")
 
     def column(self, wanted: str | None, name: str) -> Column | None:
-        """The column for the grades: titled `wanted`, or else `name`; None if the platform has one grade for each file.
+        """The column for the grades: with the title or number `wanted`, or else titled `name`; None if the platform has
+        one grade for each file.
 
         Raises ConfigError if the export does not have exactly one such column. Canvas and Brightspace make a new column
         if `wanted` is in no title, or if the export has no column with grades.
@@ -123,7 +124,7 @@ class Export:
             return None
         columns = self.columns()
         title = wanted or name
-        found = [column for column in columns if title in (column.title, self._bare(column.title))]
+        found = [column for column in columns if title in self._names(column.title)]
         if self.platform == CANVAS:  # a title without a number
             places = [place for place, head in enumerate(self.header) if head == title and head not in CANVAS_STUDENT]
             found += [Column(place=place, title=title, most=self._possible(place)) for place in places]
@@ -131,12 +132,13 @@ class Export:
         if len(found) == 1:
             return found[0]
         given = f"roster {str(self.path)!r}"
-        shown = ", ".join(column.describe() for column in (found or columns)[:SHOWN_COLUMNS])
+        shown = "one of " * (len(found or columns) > 1)
+        shown += ", ".join(column.describe() for column in (found or columns)[:SHOWN_COLUMNS])
         if found:
-            raise ConfigError(f"{given} has {len(found)} columns titled {title!r}; give --column with one of {shown}")
+            raise ConfigError(f"{given} has {len(found)} columns titled {title!r}; give --column with {shown}")
         if columns and (wanted is None or self.platform == BLACKBOARD):
             new = "" if self.platform == BLACKBOARD else ", or with the title of a new column"
-            raise ConfigError(f"{given} has no column titled {title!r}; give --column with one of {shown}{new}")
+            raise ConfigError(f"{given} has no column titled {title!r}; give --column with {shown}{new}")
         if self.platform == BLACKBOARD:
             return None
         made = f"{title} Points Grade" if self.platform == BRIGHTSPACE else title
@@ -146,9 +148,11 @@ class Export:
         possible = next((line for line in self.lines if POINTS_POSSIBLE.strip() in line[0]), None)
         return None if possible is None else number(possible[place])
 
-    def _bare(self, title: str) -> str:
+    def _names(self, title: str) -> tuple[str, ...]:
+        """The title of a column, its title alone, and its number, if the platform shows a number."""
         match = COLUMN[self.platform].fullmatch(title)
-        return match["title"] if match else title
+        found = match.groupdict() if match else {}
+        return title, *(part for name in ("title", "number") if (part := found.get(name)))
 
 
 Ours = Sequence[tuple[Sequence[str], Row]]

@@ -104,8 +104,9 @@ def _note(result: Result) -> str:
 
 
 def _with_reference(result: Result) -> str:
-    names = ", ".join(result.reference)
-    return f"run with the reference's {names}, because yours fails its own checks" if names else ""
+    names = " and ".join(result.reference)
+    fails = "yours fail their" if len(result.reference) > 1 else "yours fails its"
+    return f"run with the model solution's {names}, because {fails} own checks" if names else ""
 
 
 def _uncertain(verdict: Verdict) -> str:

@@ -19,6 +19,10 @@ BEYOND = "\0beyond"
 """Cells of a row after the last column of the header."""
 END_OF_LINE = "End-of-Line Indicator"
 """The last column of Brightspace's files."""
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How .xlsx and .ods, and how .xls begin."""
+HTML = re.compile(rb"\s*<(?:!doctype|html|table|\?xml)", re.IGNORECASE)
+"""Some platforms write a page and call it .xls."""
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -101,6 +105,8 @@ def _text(path: Path, name: str) -> tuple[str, str]:
     """The text from the header on, and the text above it."""
     try:
         content = path.read_bytes()
+        if content.startswith(WORKBOOKS) or HTML.match(content):
+            raise ConfigError(f"{name} is not a CSV file; open it in a spreadsheet and save it as CSV UTF-8")
         text = content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

@@ -63,7 +63,7 @@ CONTRACT = (
     *("SetExtraBackoff", "TransmitResult"),
 )
 SEGMENTS = ("FlowKey", "Rtp", "Segment", "VoiceQuality", "seq_diff")
-BASES = ("LinkLayer", "Pacer", "Sample")
+BASES = ("CongestionControl", "LinkLayer", "Pacer", "RateSample", "Sample")
 OURS = ("pacelab", "pacelab_grading", "pacelab_labs", "pacelab_pacer", "pacelab_topologies")
 """Packages whose folders a student's code must not read."""
 AVAILABLE = (*CONTRACT, *SEGMENTS, *BASES, "lab")

@@ -31,7 +31,8 @@ class Raised(StudentFailure):
     def __init__(self, error: dict[str, str], doing: str) -> None:
         where = f" ({error['where']})" if error["where"] else ""
         todo = advice(error["type"], error["text"], called=doing != IMPORTING)
-        super().__init__(f"{doing} raised {error['type']}: {error['text']}{where}" + (f": {todo}" if todo else ""))
+        what = ": ".join(part for part in (error["type"], error["text"]) if part)
+        super().__init__(f"{doing} raised {what}{where}" + (f": {todo}" if todo else ""))
         self.type = error["type"]
         self._kinds = error["kinds"].split()
         self.text = error["text"]

@@ -1,4 +1,4 @@
-//! What 802.11n, 802.11ac and 802.11ax add to a radio: wide channels, spatial streams and aggregation.
+//! The settings that 802.11n, 802.11ac and 802.11ax add to a radio: wide channels, spatial streams and aggregation.
 //!
 //! Source: IEEE 802.11-2020 Sec. 9.7 and 10.12 (A-MPDU), Sec. 10.25 (Block Ack).
 

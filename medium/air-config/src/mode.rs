@@ -58,7 +58,7 @@ pub enum Band {
     Ghz2,
 }
 
-/// What data frames have in common whatever their modulation and coding scheme (MCS).
+/// The properties that all data frames of a run share, whatever their modulation and coding scheme (MCS).
 ///
 /// The MCS of HT counts from 0 to 7 here, with the number of spatial streams beside it. The standard's index of HT is
 /// `mcs + 8 * (streams - 1)`.

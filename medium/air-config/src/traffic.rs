@@ -13,7 +13,7 @@ const CALLS: u32 = 16_000;
 /// Times of a run's plan lie below this: as nanoseconds they fit many times over.
 pub(crate) const LONGEST_S: f64 = 1e9;
 
-/// A flow: who, when, what.
+/// A flow: its two ends, its times and its traffic.
 #[derive(Clone, Debug, Deserialize)]
 #[allow(missing_docs)]
 pub struct Flow {
@@ -45,7 +45,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All of them, least urgent first.
+    /// All categories, the least urgent first.
     pub const ALL: [Category; 4] = [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 }
 

@@ -73,7 +73,7 @@ pub(crate) struct Originator {
     repeats_next: bool,
 }
 
-/// What an access category sends next.
+/// The next frame of an access category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// A Block Ack Request alone.
@@ -211,7 +211,7 @@ impl Originator {
     }
 }
 
-/// What a recipient does with an MPDU that it received.
+/// The decision of a recipient about an MPDU that it received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Deliver it, then the held MPDUs up to this number, which is excluded.

@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// What a receiver reads from a decoded frame.
+/// The fields that a receiver reads from a decoded frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub kind: Kind,

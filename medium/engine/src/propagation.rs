@@ -10,7 +10,7 @@ use crate::event_queue::Ns;
 use crate::ids::{IdVec, StationId};
 use crate::random::Stream;
 
-/// Speed of light as ns-2 has it, m/s.
+/// ns-2's value of the speed of light, m/s.
 const LIGHT_M_PER_S: f64 = 3.0e8;
 const FREQUENCY_HZ: f64 = 914.0e6;
 const TRANSMIT_POWER_W: f64 = 0.281_838_15;

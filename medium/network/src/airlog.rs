@@ -33,7 +33,7 @@ pub struct AirLog {
     pub records: Vec<TraceRecord>,
     /// What was sent.
     pub frames: Vec<SentFrame>,
-    /// What the frames carry.
+    /// The packets that the frames carry.
     pub packets: Vec<Enqueued>,
     /// When the run ended.
     pub end: Ns,

@@ -49,7 +49,7 @@ pub struct Playout {
     playout_ns: Ns,
     /// By number: when the packet was sent, and its outcome with its network delay.
     packets: Vec<(Ns, Fate)>,
-    /// None before the first arrival: (when, delay).
+    /// The time and the delay of the last alignment: (time, delay). None before the first arrival.
     aligned: Option<(Ns, Ns)>,
     /// Arrivals since the last alignment, and the sum of their delays.
     since: (u64, Ns),

@@ -36,7 +36,7 @@ pub enum ObservationKind {
     Garbled,
 }
 
-/// What the rest of the log says about a frame.
+/// Facts about a frame from the rest of the log.
 #[derive(Clone, Debug, Default)]
 pub struct Annotation {
     /// Index in `FrameAnnotations::packets`.

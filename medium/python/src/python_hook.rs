@@ -71,7 +71,7 @@ const MOST_AT_ONCE: u32 = 100_000;
 /// Segments that a hook keeps for the reports of their transmissions.
 const SEGMENTS: usize = 64;
 
-/// What the segments of one flow and direction have in common, as Python objects: made once.
+/// The Python objects that all segments of one flow and direction share. They are made once.
 struct FlowObjects {
     key: Py<PyAny>,
     payload_bytes: Repeated,

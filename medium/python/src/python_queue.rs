@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::python_hook::Contract;
 
-/// What the class did to packets besides passing them on: (number, what).
+/// The packets that the class dropped or marked: (packet number, what the class did).
 type Changes = Option<Vec<(u64, String)>>;
 
 /// The queue of one interface.

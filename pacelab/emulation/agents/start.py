@@ -37,9 +37,9 @@ class Agents:
         self.lateness_s: dict[str, float] = {}
         """Of packets that were held, once all have ended: the worst agent's quantiles."""
         self.drops: Counter[str] = Counter()
-        """What the scheme has dropped since the mark, by its reason, once all have ended."""
+        """The packets that the scheme has dropped since the mark, by reason; set when all agents have ended."""
         self.faults: list[str] = []
-        """What spoilt the run, once all have ended: agents that stood still."""
+        """Agents that stopped for a while, which makes the run inaccurate; set when all agents have ended."""
 
     def check_alive(self) -> None:
         """Raise HostError if an agent has ended."""

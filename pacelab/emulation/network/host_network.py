@@ -1,4 +1,4 @@
-"""What a run needs from the network of its hosts, whichever builder made the hosts (`--builder`)."""
+"""The interface of a run to the network of its hosts, whichever builder made the hosts (`--builder`)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class FlowSockets:
         self.rtts_s: list[float] = []
         """The sender's smoothed round trips since the mark, as often as `look` was called."""
         self.sender: dict[str, float | int] | None = None
-        """What `ss -i` says of the sender when measuring ends; None where there was no connection."""
+        """The output of `ss -i` for the sender at the end of the measurement; None if there was no connection."""
 
     def find(self, *, server: int, client: int) -> None:
         """Open the sockets of these processes, if they exist by now."""

@@ -4,7 +4,9 @@ Invariants, those of `pacelab_pacer.core.contract`, as in the simulator's driver
 1. Every packet that the hook has seen is held until the hook names its handle in Forward or Drop.
 2. An action on a handle that is not held or kept is an error of the algorithm: the driver counts it and continues.
 3. A hook that raises is bypassed from then on, and all packets that it held leave (fail open).
-4. A packet that the reader cannot turn into a segment passes at once and is counted by its reason.
+4. A packet that the reader cannot turn into a segment passes at once and is counted by its reason. If the hook promises
+   a rate for all flows together, TCP payload bound for the air does not pass at once: the hook paces it as a flow of
+   its own (`packet.unread_payload`). So no way of writing a packet escapes the rate, and none is cut off.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from pacelab_pacer.core.contract import (
 from pacelab_pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab_pacer.linux.diagnostics import TrafficWatch
 from pacelab_pacer.linux.nfqueue import Queued
-from pacelab_pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason
+from pacelab_pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason, unread_payload
 from pacelab_pacer.linux.paths import PathTable
 from pacelab_pacer.linux.status import FlowMonitor
 from pacelab_pacer.linux.write import (
@@ -115,6 +117,7 @@ class HookDriver:
         self._kept: dict[int, bytes | bytearray] = {}
         self._reports = bool(hook.event_mask & EventMask.TRANSMIT)
         self._recent: OrderedDict[FrameName, deque[Segment]] = OrderedDict()
+        self._unread_bytes = 0
         self.failure: str | None = None
         """Why the hook is bypassed; None if it is not."""
         self.errors = 0
@@ -146,8 +149,7 @@ class HookDriver:
         self._handle = handle = self._handle + 1
         segment = self.reader.read(handle, packet.data)
         if isinstance(segment, Reason):
-            self.unseen[segment] += 1
-            self._port.accept(packet)
+            self._unread(now_ns, point, packet, segment)
             return
         self._held[handle] = _Held(packet, segment, self._clamped(segment, packet))
         if self._reports:
@@ -161,6 +163,20 @@ class HookDriver:
         if self._traffic is not None and segment.protocol == TCP:
             self._traffic.met(point, far, path_known=bool(rates))
         self._run(now_ns, SegmentSeen(point, segment, rates))
+
+    def _unread(self, now_ns: int, point: Point, packet: Queued, reason: Reason) -> None:
+        """Let a packet pass that is no segment, or have the hook pace it (invariant 4)."""
+        payload = None
+        if point is Point.WIRED_TO_AIR and getattr(self.hook, "shares_pace", False):
+            payload = unread_payload(self._handle, packet.data, self._unread_bytes)
+        if payload is None:
+            self.unseen[reason] += 1
+            self._port.accept(packet)
+            return
+        self.done["paced_unread"] += 1
+        self._unread_bytes += payload.payload_bytes
+        self._held[payload.handle] = _Held(packet, payload, None)
+        self._run(now_ns, SegmentSeen(point, payload, ()))
 
     def transmitted(self, now_ns: int, name: FrameName, result: TransmitResult) -> None:
         """The link layer has finished a frame; `result.segment` is what its report says of the packet."""
@@ -274,7 +290,7 @@ class HookDriver:
         self._port.accept(held.packet, held.changed)
         if keep:
             self._kept[handle] = held.packet.data if held.changed is None else held.changed
-        if self.monitor is not None:
+        if self.monitor is not None and held.segment.flow.sport:  # what was not read belongs to no connection
             self.monitor.passed(now_ns, held.segment)
         return True
 

@@ -3,6 +3,7 @@
 Invariants
 1. No bytes raise an exception, and none are changed here.
 2. A packet with any header field that is not understood is not shown to an algorithm: it gets a `Reason`, and passes.
+   An exception is TCP payload bound for an air whose rate the algorithm promises to keep (`unread_payload`).
 
 Voice packets and reports, at the end, are read and written here.
 
@@ -48,6 +49,7 @@ IP = Struct("!BBHHHBBHII")
 TCP_FIELDS = Struct("!HHIIBBHHH")
 _UDP_FIELDS = Struct("!HHHH")
 _MORE_OR_OFFSET = 0x3FFF
+_OFFSET = 0x1FFF
 
 END, NOP, MSS, WINDOW_SCALE, EXPERIMENT = 0, 1, 2, 3, 253
 """TCP option kinds; 253 is for experiments (RFC 4727)."""
@@ -188,6 +190,56 @@ class PacketReader:
         rtp = read_voice_packet(payload)
         quality = None if rtp else read_voice_report(payload, flow)
         return Segment(handle, flow, UDP, 0, 0, 0, length - UDP_HEADER_BYTES, total, 0, None, capable, rtp, quality)
+
+
+_IPV6_HEADER_BYTES = 40
+_EXTENSIONS = frozenset({0, 43, 60, 135})
+"""IPv6 extension headers that contain their own length: hop-by-hop, routing, destination, mobility (RFC 8200)."""
+_IPV6_FRAGMENT = 44
+_IPV6_FRAGMENT_BYTES = 8
+_PORTLESS = 0
+"""A port that no connection has."""
+
+
+def unread_payload(handle: int, packet: Bytes, seq: int) -> Segment | None:
+    """TCP payload that `PacketReader` does not understand, as a segment without a connection: a fragment, IPv6, bad
+    options or a bad checksum. None if the packet is not TCP or has no payload.
+
+    All such packets between two hosts look like one flow in one direction, with `seq` as the next number. So an
+    algorithm can pace them without knowing more.
+    """
+    size = len(packet)
+    if size >= IP_HEADER_BYTES and packet[0] >> 4 == 4:
+        at, protocol = 4 * (packet[0] & 15), packet[9]
+        offset = int.from_bytes(packet[6:8], "big") & _OFFSET
+        src, dst = bytes(packet[12:16]), bytes(packet[16:20])
+    elif size >= _IPV6_HEADER_BYTES and packet[0] >> 4 == 6:
+        at, protocol, offset = _behind_extensions(packet)
+        src, dst = bytes(packet[8:24]), bytes(packet[24:40])
+    else:
+        return None
+    payload = size - at
+    if offset == 0 and payload >= TCP_HEADER_BYTES:
+        header = 4 * (packet[at + 12] >> 4)
+        payload -= header if TCP_HEADER_BYTES <= header <= payload else 0
+    if protocol != TCP or payload <= 0:
+        return None
+    flow = FlowKey(int.from_bytes(src, "big"), int.from_bytes(dst, "big"), _PORTLESS, _PORTLESS)
+    return Segment(handle, flow, TCP, 0, seq % SEQUENCE_SPACE, 0, payload, size, 0, None)
+
+
+def _behind_extensions(packet: Bytes) -> tuple[int, int, int]:
+    """Where an IPv6 packet's payload begins, its protocol, and its fragment offset."""
+    at, protocol, offset = _IPV6_HEADER_BYTES, packet[6], 0
+    while at + _IPV6_FRAGMENT_BYTES <= len(packet):
+        if protocol == _IPV6_FRAGMENT:
+            protocol, offset = packet[at], int.from_bytes(packet[at + 2 : at + 4], "big") >> 3
+            at += _IPV6_FRAGMENT_BYTES
+        elif protocol in _EXTENSIONS:
+            protocol, at = packet[at], at + 8 * (1 + packet[at + 1])
+        else:
+            break
+    return at, protocol, offset
 
 
 MAX_SHIFT = 14

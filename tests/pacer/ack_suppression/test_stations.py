@@ -367,7 +367,9 @@ def test_station_suppresses_the_acks_of_data() -> None:
         (2461, WINDOW, ACK, True),  # the FIN
     ],
 )
-def test_station_lets_through_what_the_link_layer_cannot_say(ack: int, window: int, flags: int, passes: bool) -> None:
+def test_station_passes_acks_that_the_link_layer_cannot_replace(
+    ack: int, window: int, flags: int, passes: bool
+) -> None:
     driver = opened_station()
     driver.see(Point.LOCAL_OUT, pure_ack(DOWN, 1000, window=WINDOW))
     driver.see(Point.LOCAL_IN, down(0, flags=ACK | FIN))
@@ -496,7 +498,7 @@ def test_a_segment_of_the_wired_host_before_its_syn_passes() -> None:
     assert [sent.segment.flags for sent in driver.sent] == [SYN, RST | ACK]
 
 
-def test_a_bare_reset_of_the_station_says_no_window_and_ends_the_connection() -> None:
+def test_a_reset_of_the_station_has_no_window_and_ends_the_connection() -> None:
     driver = opened_gateway()
     waiting = down(0)
     driver.see(Point.WIRED_TO_AIR, waiting)
@@ -506,7 +508,7 @@ def test_a_bare_reset_of_the_station_says_no_window_and_ends_the_connection() ->
     assert driver.acks() == []
 
 
-def test_a_report_of_one_flow_says_nothing_of_anothers_packets() -> None:
+def test_a_report_of_one_flow_does_not_cover_anothers_packets() -> None:
     driver = opened_gateway()
     other = DOWN._replace(sport=81)
     driver.see(Point.WIRED_TO_AIR, control(other, SYN, seq=999))

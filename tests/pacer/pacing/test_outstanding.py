@@ -195,7 +195,7 @@ KEYS = [FlowKey(1, 2, port, 80) for port in range(4)]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["heard", "over", "asked"]), st.sampled_from(KEYS)), max_size=60))
-def test_the_most_silent_goes_first_whatever_came_before(steps: list[tuple[str, FlowKey]]) -> None:
+def test_the_flow_that_was_silent_longest_is_removed_first(steps: list[tuple[str, FlowKey]]) -> None:
     """Compared with a plain dict of the times at which each flow was last seen, all different."""
     table: FlowTable[PacedFlow] = FlowTable(FlowTableConfig(idle_timeout_ns=TIMEOUT_NS))
     heard_ns: dict[FlowKey, int] = {}

@@ -314,7 +314,7 @@ def test_config_names_what_is_wrong(name: str, value: float) -> None:
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.integers(1, 1460)), min_size=5, max_size=80),
     st.integers(50_000, 5_000_000),
 )
-def test_releases_of_all_flows_are_as_far_apart_as_the_rate_says(
+def test_releases_of_all_flows_keep_the_interval_of_the_rate(
     arrivals: list[tuple[int, int, int]], rate_bps: int
 ) -> None:
     driver = Driver(DataPacing(DataPacingConfig(rate_bps=rate_bps)))

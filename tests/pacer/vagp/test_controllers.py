@@ -51,7 +51,7 @@ def test_factor_of_each_quality(mos: float, printed: int, choke: int) -> None:
         assert made.rate_bps == pytest.approx(rate_bps)
 
 
-def test_rate_that_nobody_uses_does_not_grow_but_is_cut() -> None:
+def test_unused_rate_does_not_grow_but_is_cut() -> None:
     made = controller()
     made.adjust(state(4.0), used=False)
     assert made.rate_bps == 100_000
@@ -253,7 +253,7 @@ def test_no_faster_than_the_growth_nor_below_the_half() -> None:
     assert (up.rate_bps, down.rate_bps) == (pytest.approx(105_000), pytest.approx(50_000))
 
 
-def test_a_few_losses_of_one_direction_are_no_loss_of_its_own() -> None:
+def test_a_few_losses_in_one_direction_are_not_counted_separately() -> None:
     # 30 of 3000 in total: the direction with 20 of 1000, plus ten more of a thousand, has 30 of 2000.
     made = our_controller(300_000, target_mos=3.6, trust_pkts=10, haste=100)
     made.adjust(heard_state(0.02, 0.01, 0.0), used=True, sent_bps=200_000)

@@ -277,7 +277,7 @@ def test_acknowledged_data_is_dropped_and_the_ack_repeated() -> None:
     assert hook(driver).counters()["redundant_dropped"] == 2
 
 
-def test_segment_that_is_acknowledged_in_part_goes() -> None:
+def test_segment_that_is_partly_acknowledged_is_forwarded() -> None:
     driver = gateway()
     send(driver, 2)
     driver.run_until(150 * MS)

@@ -168,7 +168,7 @@ def test_packet_that_was_taken_for_lost_in_silence_is_late() -> None:
     assert counts(meter, 230)[:3] == (9, 4, 2)
 
 
-def test_first_packet_alone_tells_no_interval() -> None:
+def test_first_packet_alone_gives_no_interval() -> None:
     meter = heard([0])
     meter.alive(900 * MS)
     assert counts(meter, 900, 1000) == (1, 0, 0, 10 * MS)
@@ -278,7 +278,7 @@ def test_upstream_silence_is_loss_while_the_peer_speaks() -> None:
     assert len(evaluator) == 0
 
 
-def test_old_report_says_nothing_and_a_new_one_replaces_it() -> None:
+def test_old_report_is_ignored_and_a_new_one_replaces_it() -> None:
     evaluator = QualityEvaluator(HALF_SECOND)
     report(evaluator, 0, 25, 25, 0, 0)
     report(evaluator, S, 25, 0, 0, 15 * MS)
@@ -437,7 +437,7 @@ def test_station_reports_a_collapse_while_it_speaks_itself() -> None:
     assert [segment.quality.lost for _, segment in driver.injected if segment.quality] == [21, 25]
 
 
-def test_station_with_nothing_in_its_window_says_nothing() -> None:
+def test_station_with_an_empty_window_sends_no_report() -> None:
     driver = station(window_ns=10 * MS)
     hear(driver, [0])
     for number in range(1, 60):

@@ -138,7 +138,7 @@ fn each_link_has_its_own_rate() {
 }
 
 #[test]
-fn the_matrix_says_who_decodes_and_who_senses_in_each_direction() {
+fn the_matrix_determines_decoding_and_sensing_in_each_direction() {
     let links = [(0, 1, 3.652e-10), (0, 2, 3.651e-10), (0, 3, 1.559e-11), (0, 4, 1.558e-11), (4, 0, STRONG)];
     for preset in PRESETS {
         let mut rig = Rig::new(plain(preset, &links));

@@ -15,7 +15,7 @@ fn with_chain(stages: [(u32, u8); 4]) -> Packet {
 }
 
 #[test]
-fn each_attempt_takes_the_rate_that_its_chain_says() {
+fn each_attempt_uses_the_rate_of_its_retry_chain() {
     let mut rig = Rig::new(plain(Preset::Standard, &deaf()));
     rig.start_at(5 * MS, 0, with_chain([(11 * M1, 2), (2 * M1, 1), (M1, 1), (0, 0)]));
     rig.run(2_000 * MS);
@@ -26,7 +26,7 @@ fn each_attempt_takes_the_rate_that_its_chain_says() {
 }
 
 #[test]
-fn the_overhead_can_be_told() {
+fn the_overhead_can_be_set() {
     let mut rig =
         Rig::new(AirConfig { overhead_bytes: Some(4), ..plain(Preset::Standard, &both_ways(&[(0, 1, STRONG)])) });
     rig.start_at(5 * MS, 0, unicast(1, 1, 500));
@@ -111,7 +111,7 @@ fn each_frame_has_its_own_draw_of_the_fading() {
 }
 
 #[test]
-fn the_power_that_is_told_is_that_of_the_frame() {
+fn the_reported_power_is_that_of_the_frame() {
     let rig = faded(1, 20.0);
     let power_db = |event: &MacEvent| match *event {
         MacEvent::Received { power_w, .. } => Some(10.0 * (power_w / STRONG).log10() - 20.0),

@@ -104,7 +104,7 @@ fn a_data_frame_lasts_as_long_as_the_headers_of_its_preset_say() {
 }
 
 #[test]
-fn the_first_of_two_frames_holds_the_receiver_as_the_preset_says() {
+fn the_preset_determines_how_the_first_of_two_frames_holds_the_receiver() {
     // What station 0 receives: from a faint frame and then a strong one; from a frame and two interferers of a tenth
     // and a fifteenth of its power, each 10 dB weaker, both together 8 dB weaker.
     let after_faint: [&[u32]; 4] = [&[], &[], &[], &[2]];
@@ -162,7 +162,7 @@ fn ofdm_has_the_timeouts_of_its_own_preamble() {
 }
 
 #[test]
-fn a_station_that_sent_a_cts_waits_for_the_data_as_the_preset_says() {
+fn the_preset_determines_how_long_a_station_waits_for_data_after_its_cts() {
     // From the end of the CTS until the receiver is free again; then come DIFS and its backoff. ns-2: SIFS, the
     // announced data, twice 2 us. 2001: all that the CTS announces. The standard has no rule: as after an RTS, SIFS, a
     // slot and the preamble.
@@ -186,7 +186,7 @@ fn a_station_that_sent_a_cts_waits_for_the_data_as_the_preset_says() {
 }
 
 #[test]
-fn a_packet_that_finds_the_medium_idle_leaves_as_the_preset_says() {
+fn the_preset_determines_when_a_packet_at_an_idle_medium_is_sent() {
     // ns-2: DIFS and a backoff of 0 to 30 slots. 2001: DIFS. Standard: at once, since DIFS has passed.
     each(|place, preset| {
         for seed in 1..=5 {
@@ -421,7 +421,7 @@ fn a_frame_that_begins_while_the_station_sends_cannot_be_received() {
 }
 
 #[test]
-fn a_nav_is_exact_or_in_whole_microseconds_as_the_preset_says() {
+fn the_preset_determines_whether_a_nav_is_exact_or_in_whole_microseconds() {
     // 5.5 Mbit/s. ns-2: ACK and CTS 192 + 20.364, data 192 + 194.909; 2001, preamble at the data rate: 55.273 and
     // 221.091. Standard: 192 + 21, 192 + 198. NAV of data: SIFS + ACK; of an RTS: 3 SIFS + CTS + data + ACK.
     // ns-2 rounds 222.364 and 841.636 to the nearest, 2001 rounds 65.273 and 361.636 up.
@@ -443,7 +443,7 @@ fn a_nav_is_exact_or_in_whole_microseconds_as_the_preset_says() {
 // When a CTS is sent.
 
 #[test]
-fn a_cts_is_refused_as_the_preset_says() {
+fn the_preset_determines_when_a_cts_is_not_sent() {
     // Of 1's RTS from 5 ms to 5.352; the CTS would leave at 5.362. 0 hears 2, which sends a frame that begins after the
     // RTS (busy), or a faint one that ends 1 us before the RTS (EIFS), or 3's CTS long before (NAV).
     let (busy, eifs) = ([true, true, false, false], [true, true, false, false]);

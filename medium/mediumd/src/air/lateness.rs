@@ -16,7 +16,7 @@ const VALID_NS: (Ns, Ns) = (100_000, 1_000_000);
 /// Largest (median, 99th percentile) for degraded results.
 const DEGRADED_NS: (Ns, Ns) = (500_000, 10_000_000);
 
-/// What the lateness means for a measurement.
+/// The verdict on the timing of a measurement, from the lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fidelity {
     /// No effect.

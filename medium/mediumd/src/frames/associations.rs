@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_of_a_station_that_associates_or_of_a_slow_air() {
+    fn a_station_that_associates_or_a_slow_air_is_not_reported() {
         let mut seen = Associations::new(2);
         exchange(&mut seen, 10 * MS, PROBE_REQUEST, PROBE_RESPONSE, 45 * MS, 2 * MS);
         exchange(&mut seen, 100 * MS, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, 5 * MS, MS);

@@ -1,5 +1,5 @@
-//! What a sender knows about each segment that is not acknowledged: the scoreboard of selective acknowledgements, the
-//! detection of losses by time (RACK), and the samples of the delivery rate.
+//! The state of each segment that is not acknowledged: the scoreboard of selective acknowledgements, the detection of
+//! losses by time (RACK), and the samples of the delivery rate.
 //!
 //! Invariants: (1) `in_flight` is the number of segments minus the delivered and the lost ones, plus the lost ones that
 //! were sent again. (2) Each segment is counted as delivered once. (3) A segment is lost only if a segment sent later
@@ -189,7 +189,7 @@ impl Scoreboard {
             }
         }
         if acked > 0 {
-            // What duplicate ACKs stood for is acknowledged now, and was counted then.
+            // This ACK covers the segments that duplicate ACKs have already counted as delivered.
             let known = self.inferred.min(self.newly_delivered.saturating_sub(1));
             self.inferred -= known;
             self.newly_delivered -= known;
@@ -321,7 +321,7 @@ impl Scoreboard {
         self.segments.back().map(|segment| (segment.seq, segment.end))
     }
 
-    /// What the latest ACK said. The caller adds what it knows of timers.
+    /// The sample of the latest ACK. The caller adds the state of the timers.
     pub fn sample(&self, now: Ns, phase: Phase) -> RateSample {
         let in_flight_pkts = self.in_flight();
         let mut sample = RateSample {

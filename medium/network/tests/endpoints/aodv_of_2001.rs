@@ -107,7 +107,7 @@ fn the_destination_answers_with_hop_count_0_and_a_minute() {
 }
 
 #[test]
-fn a_break_takes_down_the_route_to_one_destination_and_tells_its_users() {
+fn a_break_removes_the_route_to_one_destination_and_informs_its_users() {
     let mut aodv = between_0_and_4();
     aodv.receive(0, reply(3, 5, 2, 0), NodeId(2), Some(NodeId(0)), 29);
     assert_eq!(aodv.send(S, passing(1, 4, 0)), Some(NodeId(2)));
@@ -118,7 +118,7 @@ fn a_break_takes_down_the_route_to_one_destination_and_tells_its_users() {
 }
 
 #[test]
-fn a_user_is_told_for_50_seconds_after_its_last_packet() {
+fn a_neighbour_is_informed_for_50_seconds_after_its_last_packet() {
     for (silent_s, told) in [(49, true), (51, false)] {
         let mut aodv = between_0_and_4();
         aodv.send(S, passing(1, 4, 0));

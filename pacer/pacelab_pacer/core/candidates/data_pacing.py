@@ -36,17 +36,21 @@ class OutwardPacing(PacingHook[F]):
         if segment.protocol != TCP or event.point not in self._OUTWARD:
             self._forward(segment)
             return
-        flow = self._flows.by_key.get(segment.flow)
-        if segment.is_data:
+        flow, begins_or_ends = self._flows.by_key.get(segment.flow), segment.flags & (SYN | RST)
+        if segment.payload_bytes:
+            if flow is not None and begins_or_ends:
+                self._end(now_ns, flow, "connection over")
+                flow = None
             self._data(now_ns, flow, segment)
         elif flow is not None and segment.flags & FIN:
             self._follow(flow, segment)
         else:
             self._forward(segment)
-            if flow is not None and segment.flags & (SYN | RST):
+            if flow is not None and begins_or_ends:
                 self._end(now_ns, flow, "connection over")
 
     def _data(self, now_ns: int, flow: F | None, segment: Segment) -> None:
+        """Pace a segment with payload. A SYN or RST may have one as well: it takes as much of the air."""
         if flow is None:
             if not self._has_place(now_ns):
                 self._refuse(segment)

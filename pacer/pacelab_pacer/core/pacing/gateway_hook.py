@@ -110,7 +110,7 @@ class GatewayHook(PacingHook[G]):
             return
         flows = self._flows.by_key if outward else self._flows.by_reply
         flow, flags = flows.get(segment.flow), segment.flags
-        if flow is not None and not flags & SYN:
+        if flow is not None and not flags & (SYN | RST):
             flow.last_seen_ns = now_ns  # `FlowTable.touch`, inlined because it runs for each packet
             if flow is not self._flows.newest:
                 self._flows.touch(flow, now_ns)
@@ -145,13 +145,19 @@ class GatewayHook(PacingHook[G]):
 
     def _open(self, now_ns: int, flow: G | None, segment: Segment, *, outward: bool) -> G | None:
         """The segment's flow, created if it may be and there is room. A segment that opens a connection ends the old
-        one.
+        one. A RST with payload ends it as well, and waits for its turn as data of a new one.
         """
         if flow is not None:
-            if segment.flags & ACK or flow.is_fresh:
+            if segment.flags & RST:
+                if not (outward and segment.payload_bytes):
+                    self._flows.touch(flow, now_ns)
+                    return flow
+                self._end(now_ns, flow, "connection reset")
+            elif segment.flags & ACK or flow.is_fresh:
                 self._flows.touch(flow, now_ns)
                 return flow
-            self._end(now_ns, flow, "new connection")
+            else:
+                self._end(now_ns, flow, "new connection")
         if not self._may_open(segment, outward=outward) or not self._has_place(now_ns):
             return None
         key = segment.flow if outward else segment.flow.reversed()
@@ -176,15 +182,16 @@ class GatewayHook(PacingHook[G]):
             flow.queue_limit_bytes = max(flow.queue_limit_bytes, window_bytes)
 
     def _forward_unknown(self, segment: Segment) -> None:
-        """Forward a segment of an unknown connection, unless it is data: the table has no room for its flow."""
-        if segment.is_data:
+        """Forward a segment of an unknown connection, unless it has payload: the table has no room for its flow."""
+        if segment.payload_bytes:
             self._refuse(segment)
         else:
             self._forward(segment)
 
     def _watch_end(self, now_ns: int, flow: G, segment: Segment, *, outward: bool) -> None:
         if segment.flags & RST:
-            self._end(now_ns, flow, "connection reset")
+            if not (outward and segment.payload_bytes):
+                self._end(now_ns, flow, "connection reset")
         elif flow.teardown.observe(segment, outward=outward):
             self._end(now_ns, flow, "connection closed")
 

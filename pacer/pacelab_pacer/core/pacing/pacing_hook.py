@@ -6,7 +6,8 @@ Invariants
 1. Every segment handed over leaves by exactly one Forward or Drop, or is in exactly one flow's queue.
 2. `deadline` is the earliest of: a queue's head is due, a flow has been idle too long, the subclass's own clock.
 3. The pace holds under any load. A segment for which there is no room (`packet_store`, or the flow's own limit) is
-   dropped as at the tail of a router's queue; nothing is released ahead of its time, and nothing passes unpaced.
+   dropped as at the tail of a router's queue; nothing is released ahead of its time, and no payload passes unpaced,
+   whatever the flags of its segment. A segment without payload is not paced.
 4. A new connection always gets a queue: if the table of flows is full, the most silent flow with nothing waiting is
    forgotten.
 """
@@ -192,8 +193,9 @@ class PacingHook(ABC, Generic[F]):
 
     def _follow(self, flow: F, segment: Segment) -> None:
         """Forward a control segment, behind its flow's queued data if there is any, and room behind the data."""
-        if flow.pacer.waiting and self._store.queued_pkts < self._store.cap_pkts:
-            flow.pacer.push(segment)
+        pacer = flow.pacer
+        if pacer.waiting and self._store.admits(0, flow_bytes=0, flow_pkts=len(pacer.waiting)):
+            pacer.push(segment)
             self._store.queue(0)
         else:
             self._forward(segment)

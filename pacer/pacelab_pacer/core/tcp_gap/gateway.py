@@ -128,7 +128,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         flags = segment.flags
         if flags & ACK and flow.up is not None:
             self._ack_from_wired(now_ns, flow.up, segment)
-        if segment.payload_bytes and not flags & (SYN | RST):
+        if segment.payload_bytes:
             self._data_from_wired(now_ns, flow, segment, path_rates_bps)
         elif flags & FIN:
             self._follow(flow, segment)

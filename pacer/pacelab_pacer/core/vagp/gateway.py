@@ -99,7 +99,7 @@ class Vagp(GatewayHook[VagpFlow]):
             self._forward_unknown(segment)
             return
         flow.wired_clock.observe(now_ns, segment, outward=True)
-        if segment.is_data:
+        if segment.payload_bytes:
             self._data(now_ns, flow, segment)
         elif segment.flags & FIN:
             self._follow(flow, segment)
@@ -230,9 +230,9 @@ class Vagp(GatewayHook[VagpFlow]):
     # The life of a flow.
 
     def _may_open(self, segment: Segment, *, outward: bool) -> bool:
-        if segment.flags & SYN:
-            return not outward or not segment.flags & ACK
-        return outward and segment.is_data
+        if outward and segment.payload_bytes:
+            return True
+        return bool(segment.flags & SYN) and not (outward and segment.flags & ACK)
 
     def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> VagpFlow:
         return VagpFlow(key, now_ns, self._store, self._shaper.schedule, fresh=bool(segment.flags & SYN))

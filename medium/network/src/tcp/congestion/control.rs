@@ -17,7 +17,7 @@ pub struct Ack {
     pub rtt_ns: Option<Ns>,
 }
 
-/// What one ACK says about the deliveries of the path, and the state of the sender after it.
+/// The delivery rate of the path as one ACK shows it, and the state of the sender after this ACK.
 ///
 /// Source: draft-cheng-iccrg-delivery-rate-estimation-00; `tcp_rate.c` of Linux. Counts are in segments.
 #[derive(Clone, Copy, Debug, Default)]

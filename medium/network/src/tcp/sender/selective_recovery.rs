@@ -15,9 +15,9 @@ use crate::tcp::{after, before, later};
 
 use super::{Sender, State};
 
-/// What a probe waits beyond two round trips: two ticks of Linux's clock at 100 Hz.
+/// Time that a probe waits in addition to two round trips: two ticks of Linux's clock at 100 Hz.
 const PROBE_SLACK_NS: Ns = 20_000_000;
-/// What a probe waits in addition when one segment is in flight, whose ACK may be delayed.
+/// Further time that a probe waits if only one segment is in flight, because its ACK may be delayed.
 const DELAYED_ACK_NS: Ns = 200_000_000;
 
 impl Sender {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.demo.model import SEED
-from pacelab.demo.page import data_page, engine_text, script, static
+from pacelab.demo.page import compressed_text, data_page, engine_text, script, static
 from pacelab.demo.problems import PROBLEMS, Problem
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
@@ -198,13 +198,14 @@ def editor_page(session: EditorSession, *, recorded: bool = False, pyodide: str 
         "engine": engine_text(),
     }
     if recorded:
-        page["recorded"] = {
+        runs = {
             experiment.scheme: [
                 _run(experiment.vary(seed=experiment.seed + number)) for number in range(RECORDED_SEEDS)
             ]
             for experiment in session.experiments
             if _has_hooks(experiment)
         }
+        page["recorded"] = compressed_text(json.dumps(runs, allow_nan=False).encode())
     if pyodide:
         page["pyodide"] = {"address": pyodide, "opened": session.opened, "worker": static(PYTHON_WORKER)}
     return data_page(f"PaceLab: {topology.name}", page, script(*MODULES))

@@ -44,7 +44,12 @@ def engine_bytes() -> bytes:
 
 def engine_text() -> str:
     """The module compressed, as text within a page."""
-    return base64.b64encode(gzip.compress(engine_bytes(), mtime=0)).decode("ascii")
+    return compressed_text(engine_bytes())
+
+
+def compressed_text(content: bytes) -> str:
+    """The content compressed, as text within a page."""
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
 
 
 def bundle(*more: str) -> str:

@@ -47,6 +47,7 @@ WRITTEN = (
     "medium/mediumd/PROTOCOL.md",
     "bench/README.md",
     "studies/README.md",
+    "studies/mininet_wifi.jsonl",
     "studies/who_wins.csv",
 )
 """Pages that are copied from the repository."""

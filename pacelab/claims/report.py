@@ -239,12 +239,23 @@ def scenario_text(claim: Claim, *, code: bool = False) -> str:
 
 
 def turned_text(claim: Claim, outcome: Outcome) -> str:
-    """The tested reasons that change the verdict as stated, for better or worse; empty if there is none."""
-    met = outcome["verdict"] in MET
-    turned = [f"with {name}: {verdict}" for name, verdict in tested_verdicts(claim, outcome) if (verdict in MET) != met]
-    return (
-        f"Tested reasons that turn the verdict as stated ({outcome['verdict']}): {'; '.join(turned)}." if turned else ""
-    )
+    """The tested reasons that change the verdict of their set-up, for better or worse; empty if there is none."""
+    second = {variant.name for variant in claim.why if variant.as_it_was}
+    sentences = []
+    for setup, judged in ((STATED, outcome), (WAS, outcome["as_it_was"])):
+        if judged is None:
+            continue
+        met = judged["verdict"] in MET
+        turned = [
+            f"with {name}: {verdict}"
+            for name, verdict in tested_verdicts(claim, outcome)
+            if (verdict in MET) != met and (name in second) == (setup == WAS)
+        ]
+        if turned:
+            sentences.append(
+                f"Tested reasons that turn the verdict {setup} ({judged['verdict']}): {'; '.join(turned)}."
+            )
+    return " ".join(sentences)
 
 
 def _section(claim: Claim, outcome: Outcome, images: str | None) -> list[str]:

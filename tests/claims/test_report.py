@@ -26,6 +26,7 @@ from pacelab.claims.outcome import (
     outcome_of,
     standings,
 )
+from pacelab.claims.plan import plan_claim
 from pacelab.claims.report import claims_document, claims_page, outcomes_table, standing_lines, standing_table, summary
 from pacelab.claims.reproduce import Reproduction, reproduce
 from pacelab.cli.main import main
@@ -111,6 +112,29 @@ def test_the_page_says_that_a_tested_reason_turns_the_verdict(claim_text: str) -
     stored["why"] = [{"name": "no RTS", **numbers(claim, digest_of(claim, claim.why[0]), 2.0, 0.01)}]
     page = claims_page([claim], {"fu-demo": outcome_of(claim, stored)})
     assert "Tested reasons that turn the verdict as stated (not reproduced): with no RTS: reproduced." in page
+
+
+def test_a_tested_reason_of_the_second_set_up_turns_that_verdict(claim_text: str) -> None:
+    text = claim_text + AS_IT_WAS + "why:\n  - {name: short run, options: {window: 8}, as_it_was: true}\n"
+    claim = parse_claim(text, "x")
+    (variant,), second = claim.why, claim.as_it_was
+    assert second
+    stored = {"id": claim.id, "as_stated": numbers(claim, digest_of(claim), 0.5, 0.01)}
+    stored["as_it_was"] = numbers(claim, digest_of(claim, second), 0.5, 0.01)
+    stored["why"] = [{"name": variant.name, **numbers(claim, digest_of(claim, variant), 2.0, 0.01)}]
+    page = claims_page([claim], {"fu-demo": outcome_of(claim, stored)})
+    assert "turn the verdict as stated" not in page
+    assert "Tested reasons that turn the verdict as it was (not reproduced): with short run: reproduced." in page
+    (run, *_) = plan_claim(claim, quick=False, variant=variant).cells[0].experiments
+    assert (run.rts, run.window_pkts) == (False, 8)
+    alone = claim.model_copy(update={"why": [variant.model_copy(update={"as_it_was": False})]})
+    assert digest_of(alone, alone.why[0]) != digest_of(claim, variant)
+
+
+def test_a_variant_of_a_second_set_up_needs_one(claim_text: str) -> None:
+    text = claim_text + "why:\n  - {name: short run, options: {window: 8}, as_it_was: true}\n"
+    with pytest.raises(ConfigError, match="changes the second set-up, and this claim has none; declare one"):
+        parse_claim(text, "x")
 
 
 def test_json_has_both_verdicts_with_the_numbers_of_the_headline(claim_text: str) -> None:

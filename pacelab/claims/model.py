@@ -313,7 +313,7 @@ class Claim(Strict):
 
 
 def changes_of(claim: Claim, changed: Variant | SetUp | None) -> tuple[dict[str, Scalar], dict[str, str]]:
-    """The options and schemes that a set-up or a variant changes, those of the second set-up included if it varies it."""
+    """The options and schemes that a set-up or a variant changes; a variant may build on the second set-up."""
     if changed is None:
         return {}, {}
     if isinstance(changed, SetUp):

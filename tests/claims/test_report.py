@@ -27,7 +27,15 @@ from pacelab.claims.outcome import (
     standings,
 )
 from pacelab.claims.plan import plan_claim
-from pacelab.claims.report import claims_document, claims_page, outcomes_table, standing_lines, standing_table, summary
+from pacelab.claims.report import (
+    claims_document,
+    claims_page,
+    claims_table,
+    outcomes_table,
+    standing_lines,
+    standing_table,
+    summary,
+)
 from pacelab.claims.reproduce import Reproduction, reproduce
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
@@ -317,3 +325,16 @@ def test_cli_writes_one_html_file(in_tmp: Path, capsys: pytest.CaptureFixture[st
     assert set(made) == {"report.html"} == set(document["files"])
     assert main(["report", "le", "--out", "again"]) == 0
     assert Path("again/report.html").read_bytes() == made["report.html"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_table_of_claims_cuts_nothing_off(width: int) -> None:
+    chosen = list(all_claims().values())
+    console = Console(width=width, file=io.StringIO())
+    console.print(claims_table(chosen, all_outcomes(chosen), width=width))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert {claim.id for claim in chosen} <= {line.split()[0] for line in lines if line.strip()}
+    assert not any("…" in line for line in lines)
+    assert len(lines) <= len(chosen) * (2 if width == 200 else 5)

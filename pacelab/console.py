@@ -105,18 +105,24 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"{value!r:.60} has no form in JSON")
 
 
+def table_width() -> int:
+    """The width that `print_table` uses."""
+    from rich.console import Console
+
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: stdout is closed
+    return max(USUAL_WIDTH, Console().width) if on_terminal else REDIRECTED_WIDTH
+
+
 def print_table(table: Table, *, title: str = "") -> None:
     """Print a table with its title on stdout. It has its full width unless stdout is a terminal. On a narrow terminal
     lines wrap, so that no word or number is cut off.
     """
     from rich.console import Console, ConsoleDimensions
 
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: stdout is closed
-    console = Console(markup=False, highlight=False, width=None if on_terminal else REDIRECTED_WIDTH)
+    console = Console(markup=False, highlight=False)
     if title:
         console.print(title, soft_wrap=True)
-    if console.width < USUAL_WIDTH:
-        console.size = ConsoleDimensions(USUAL_WIDTH, console.height)
+    console.size = ConsoleDimensions(table_width(), console.height)
     console.print(table)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pacelab.console import log, print_json, print_table, runs_bar
+from pacelab.console import log, print_json, print_table, runs_bar, table_width
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import parse_one
 from pacelab.options.limits import JOBS, SEEDS
@@ -38,7 +38,7 @@ def claims(
     elif docs is None:
         found = all_outcomes(chosen)
         print_table(standing_table(chosen, found), title="Claims by verdict (docs/verdicts.md)")
-        print_table(claims_table(chosen, found))
+        print_table(claims_table(chosen, found, width=table_width()))
 
 
 def reproduce(  # noqa: PLR0913 - the command line turns the parameters into options

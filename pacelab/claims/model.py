@@ -196,6 +196,8 @@ class Variant(Strict):
 
     name: str
     options: dict[str, Scalar] = {}
+    as_it_was: bool = False
+    """Change the claim's second set-up instead of the first."""
     seeds: Annotated[int, SEEDS] = 3
 
 
@@ -295,6 +297,8 @@ class Claim(Strict):
                     raise ValueError(
                         f"variant {change.name!r} must not change {name!r}, which is an axis; use other options"
                     )
+        if not self.as_it_was and any(variant.as_it_was for variant in self.why):
+            raise ValueError("a variant with as_it_was changes the second set-up, and this claim has none; declare one")
         if self.as_it_was and not (self.as_it_was.options or self.as_it_was.schemes):
             raise ValueError(
                 "as_it_was (the claim's second set-up) must change an option or a scheme, and "
@@ -306,6 +310,16 @@ class Claim(Strict):
             for quick in (False, True):
                 _check_cells(number, check.measure, self.scenario.grid(quick=quick))
         return self
+
+
+def changes_of(claim: Claim, changed: Variant | SetUp | None) -> tuple[dict[str, Scalar], dict[str, str]]:
+    """The options and schemes that a set-up or a variant changes; a variant may build on the second set-up."""
+    if changed is None:
+        return {}, {}
+    if isinstance(changed, SetUp):
+        return changed.options, changed.schemes
+    second = claim.as_it_was if changed.as_it_was else None
+    return (second.options | changed.options, second.schemes) if second else (changed.options, {})
 
 
 def _check_cells(number: int, measure: Measure, grid: dict[str, list[Scalar]]) -> None:

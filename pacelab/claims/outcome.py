@@ -26,7 +26,7 @@ from typing import Any
 
 from pacelab.claims.load import DATA
 from pacelab.claims.measures import Measured, measure
-from pacelab.claims.model import Check, Claim, Measure, SetUp, Variant
+from pacelab.claims.model import Check, Claim, Measure, SetUp, Variant, changes_of
 from pacelab.claims.picture import Picture
 from pacelab.claims.reductions import PLATEAU
 from pacelab.documents import JsonObject
@@ -213,10 +213,11 @@ def digest_of(claim: Claim, changed: SetUp | Variant | None = None) -> str:
     """A digest of every part of the set-up that can change its numbers."""
     scenario = claim.scenario.model_dump(mode="json", exclude={"quick"}, exclude_defaults=True)
     if changed is not None:
-        scenario["options"] = scenario.get("options", {}) | changed.options
+        options, schemes = changes_of(claim, changed)
+        scenario["options"] = scenario.get("options", {}) | options
         scenario["seeds"] = changed.seeds if isinstance(changed, Variant) else None
-        if isinstance(changed, SetUp) and changed.schemes:
-            scenario["schemes_as"] = changed.schemes
+        if schemes:
+            scenario["schemes_as"] = schemes
     return _hash(scenario, 16)
 
 

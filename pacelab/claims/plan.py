@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from pacelab.claims.load import DATA
-from pacelab.claims.model import SCHEME, Claim, Effort, Measure, Point, Scalar, SetUp, Variant
+from pacelab.claims.model import SCHEME, Claim, Effort, Measure, Point, Scalar, SetUp, Variant, changes_of
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import find_option
@@ -51,12 +51,10 @@ def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: 
     scenario = claim.scenario
     effort = scenario.quick if quick else scenario.full
     grid = scenario.grid(quick=quick)
-    options = dict(scenario.options)
-    if variant is not None:
-        options |= variant.options
-        if isinstance(variant, Variant) and not quick:
-            seeds = seeds or variant.seeds
-    schemes = variant.schemes if isinstance(variant, SetUp) else {}
+    changed, schemes = changes_of(claim, variant)
+    options = scenario.options | changed
+    if isinstance(variant, Variant) and not quick:
+        seeds = seeds or variant.seeds
     numbers = tuple(range(1, 1 + (seeds or effort.seeds)))
     try:
         cells = tuple(

@@ -46,15 +46,30 @@ def standing_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> 
     return table
 
 
-def claims_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Table:
-    """One line per claim, with the verdict by the rules before and both verdicts now."""
-    table = _table("claim", "where", RULES_BEFORE, STATED, WAS, "title")
+ONE_LINE = 200
+"""Columns in which a claim with its title fits on one line."""
+
+
+def claims_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome], *, width: int = ONE_LINE) -> Table:
+    """Each claim with the verdict by the rules before and both verdicts now, on one line. In less than `ONE_LINE`
+    columns its place and title follow below.
+    """
+    from rich.console import Group
+    from rich.padding import Padding
+
+    wide = width >= ONE_LINE
+    table = _table("claim", *(["where"] if wide else []), RULES_BEFORE, STATED, WAS, *(["title"] if wide else []))
     for claim in claims:
         waits = f" (needs {', '.join(claim.needs)})" if claim.needs else ""
         outcome = outcomes[claim.id]
         was = "" if outcome["as_it_was"] is None else outcome["as_it_was"]["verdict"]
         place = claim.where or f"Sec. {claim.section}"
-        table.add_row(claim.id, place, verdict_before(claim), outcome["verdict"], was, claim.title + waits)
+        verdicts = (verdict_before(claim), outcome["verdict"], was)
+        if wide:
+            table.add_row(claim.id, place, *verdicts, claim.title + waits)
+        else:
+            below = Padding(f"{place}: {claim.title}{waits}", (0, 0, 0, 2))
+            table.add_row(Group(claim.id, below), *verdicts)
     return table
 
 
@@ -239,12 +254,23 @@ def scenario_text(claim: Claim, *, code: bool = False) -> str:
 
 
 def turned_text(claim: Claim, outcome: Outcome) -> str:
-    """The tested reasons that change the verdict as stated, for better or worse; empty if there is none."""
-    met = outcome["verdict"] in MET
-    turned = [f"with {name}: {verdict}" for name, verdict in tested_verdicts(claim, outcome) if (verdict in MET) != met]
-    return (
-        f"Tested reasons that turn the verdict as stated ({outcome['verdict']}): {'; '.join(turned)}." if turned else ""
-    )
+    """The tested reasons that change the verdict of their set-up, for better or worse; empty if there is none."""
+    second = {variant.name for variant in claim.why if variant.as_it_was}
+    sentences = []
+    for setup, judged in ((STATED, outcome), (WAS, outcome["as_it_was"])):
+        if judged is None:
+            continue
+        met = judged["verdict"] in MET
+        turned = [
+            f"with {name}: {verdict}"
+            for name, verdict in tested_verdicts(claim, outcome)
+            if (verdict in MET) != met and (name in second) == (setup == WAS)
+        ]
+        if turned:
+            sentences.append(
+                f"Tested reasons that turn the verdict {setup} ({judged['verdict']}): {'; '.join(turned)}."
+            )
+    return " ".join(sentences)
 
 
 def _section(claim: Claim, outcome: Outcome, images: str | None) -> list[str]:

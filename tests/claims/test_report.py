@@ -26,7 +26,16 @@ from pacelab.claims.outcome import (
     outcome_of,
     standings,
 )
-from pacelab.claims.report import claims_document, claims_page, outcomes_table, standing_lines, standing_table, summary
+from pacelab.claims.plan import plan_claim
+from pacelab.claims.report import (
+    claims_document,
+    claims_page,
+    claims_table,
+    outcomes_table,
+    standing_lines,
+    standing_table,
+    summary,
+)
 from pacelab.claims.reproduce import Reproduction, reproduce
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
@@ -111,6 +120,29 @@ def test_the_page_reports_that_a_tested_reason_changes_the_verdict(claim_text: s
     stored["why"] = [{"name": "no RTS", **numbers(claim, digest_of(claim, claim.why[0]), 2.0, 0.01)}]
     page = claims_page([claim], {"fu-demo": outcome_of(claim, stored)})
     assert "Tested reasons that turn the verdict as stated (not reproduced): with no RTS: reproduced." in page
+
+
+def test_a_tested_reason_of_the_second_set_up_turns_that_verdict(claim_text: str) -> None:
+    text = claim_text + AS_IT_WAS + "why:\n  - {name: short run, options: {window: 8}, as_it_was: true}\n"
+    claim = parse_claim(text, "x")
+    (variant,), second = claim.why, claim.as_it_was
+    assert second
+    stored = {"id": claim.id, "as_stated": numbers(claim, digest_of(claim), 0.5, 0.01)}
+    stored["as_it_was"] = numbers(claim, digest_of(claim, second), 0.5, 0.01)
+    stored["why"] = [{"name": variant.name, **numbers(claim, digest_of(claim, variant), 2.0, 0.01)}]
+    page = claims_page([claim], {"fu-demo": outcome_of(claim, stored)})
+    assert "turn the verdict as stated" not in page
+    assert "Tested reasons that turn the verdict as it was (not reproduced): with short run: reproduced." in page
+    (run, *_) = plan_claim(claim, quick=False, variant=variant).cells[0].experiments
+    assert (run.rts, run.window_pkts) == (False, 8)
+    alone = claim.model_copy(update={"why": [variant.model_copy(update={"as_it_was": False})]})
+    assert digest_of(alone, alone.why[0]) != digest_of(claim, variant)
+
+
+def test_a_variant_of_a_second_set_up_needs_one(claim_text: str) -> None:
+    text = claim_text + "why:\n  - {name: short run, options: {window: 8}, as_it_was: true}\n"
+    with pytest.raises(ConfigError, match="changes the second set-up, and this claim has none; declare one"):
+        parse_claim(text, "x")
 
 
 def test_json_has_both_verdicts_with_the_numbers_of_the_headline(claim_text: str) -> None:
@@ -293,3 +325,16 @@ def test_cli_writes_one_html_file(in_tmp: Path, capsys: pytest.CaptureFixture[st
     assert set(made) == {"report.html"} == set(document["files"])
     assert main(["report", "le", "--out", "again"]) == 0
     assert Path("again/report.html").read_bytes() == made["report.html"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_table_of_claims_cuts_nothing_off(width: int) -> None:
+    chosen = list(all_claims().values())
+    console = Console(width=width, file=io.StringIO())
+    console.print(claims_table(chosen, all_outcomes(chosen), width=width))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert {claim.id for claim in chosen} <= {line.split()[0] for line in lines if line.strip()}
+    assert not any("…" in line for line in lines)
+    assert len(lines) <= len(chosen) * (2 if width == 200 else 5)

@@ -1,4 +1,4 @@
-"""The content of wheels for all platforms, read by LIEF, and Linux wheels as users install them (`make wheels-test`)."""
+"""The content of wheels for all platforms, read by LIEF; Linux wheels as users install them (`make wheels-test`)."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_engine_is_of_that_machine(extension: Any, target: str) -> None:
 
 
 def test_engine_offers_its_module(extension: Any, target: str) -> None:
-    """On Linux it exports nothing else, because all libraries share their names there. Elsewhere more names do no harm."""
+    """On Linux it exports nothing else: all libraries share their names there. Elsewhere more names do no harm."""
     if isinstance(extension, lief.PE.Binary):
         names = {entry.name for entry in extension.get_export().entries}
     else:

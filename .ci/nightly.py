@@ -125,11 +125,11 @@ def run(tier: Tier) -> Outcome:
         for line in process.stdout:
             kept.write(line)
             print(line, end="", flush=True)
-    said = log.read_text("utf-8")
+    output = log.read_text("utf-8")
     verdict = "failed" if process.returncode else "passed"
-    if re.search(rf"^skipped {re.escape(tier.target)}: |^{NO_TARGET}", said, re.MULTILINE):
+    if re.search(rf"^skipped {re.escape(tier.target)}: |^{NO_TARGET}", output, re.MULTILINE):
         verdict = "not run"
-    reasons = (*lacking, *left_out(said))
+    reasons = (*lacking, *left_out(output))
     return Outcome(target=tier.target, verdict=verdict, seconds=time.monotonic() - began, reasons=reasons)
 
 
@@ -143,14 +143,14 @@ def missing(need: str) -> str:
     return "" if asked == "nothing is missing" else asked
 
 
-def left_out(said: str) -> tuple[str, ...]:
+def left_out(output: str) -> tuple[str, ...]:
     """The reasons that a tier's output has for tests and parts that it skipped, the most frequent first."""
     counts: Counter[str] = Counter()
-    for number, reason in SKIPPED.findall(said):
+    for number, reason in SKIPPED.findall(output):
         counts[reason] += int(number)
     tests = [f"{number} tests: {reason}" for reason, number in counts.most_common(REASONS)]
     more = len(counts) - REASONS
-    return (*LEFT_OUT.findall(said), *tests, *([f"{more} more reasons in the log"] if more > 0 else []))
+    return (*LEFT_OUT.findall(output), *tests, *([f"{more} more reasons in the log"] if more > 0 else []))
 
 
 if __name__ == "__main__":

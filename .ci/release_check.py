@@ -71,7 +71,7 @@ class Outcome:
         """Run commands, with their output on the terminal, until one fails; whether all passed."""
         for command in commands:
             print(f"\n== {' '.join(map(str, command))}", flush=True)
-            said = []
+            output = []
             environment = {**os.environ, "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -rs"}
             with subprocess.Popen(
                 command,
@@ -85,9 +85,9 @@ class Outcome:
             ) as process:
                 assert process.stdout is not None
                 for line in process.stdout:
-                    said.append(line)
+                    output.append(line)
                     print(line, end="", flush=True)
-            self.untested += left_out("".join(said))
+            self.untested += left_out("".join(output))
             if process.returncode:
                 self.verdict = "failed"
                 return False

@@ -383,7 +383,7 @@ class Table:
             lines += [f"| {direction}: gain in % at hops | " + " | ".join(str(hops) for _, hops, _ in cases) + " |"]
             lines += ["|---" * (len(cases) + 1) + "|"]
             for pace in paces:
-                cells = [told(self.gains(pace, case), self.gains(base, case), 0) for case in cases]
+                cells = [mean_and_change(self.gains(pace, case), self.gains(base, case), 0) for case in cases]
                 lines.append(f"| {pace} | " + " | ".join(cells) + " |")
             lines.append("")
         cases = [case for case in CASES if case[0] == "parallel"]
@@ -392,17 +392,17 @@ class Table:
         for pace in paces:
             cells = []
             for case in cases:
-                cells.append(told(self.fairness(pace, case), self.fairness(base, case), 3))
-                cells.append(told(self.gains(pace, case), self.gains(base, case), 0))
+                cells.append(mean_and_change(self.fairness(pace, case), self.fairness(base, case), 3))
+                cells.append(mean_and_change(self.gains(pace, case), self.gains(base, case), 0))
             lines.append(f"| {pace} | " + " | ".join(cells) + " |")
         return "\n".join(lines) + "\n"
 
 
-def told(tried: list[float], base: list[float], digits: int) -> str:
+def mean_and_change(tried: list[float], base: list[float], digits: int) -> str:
     """The mean; and the change from the base, seed by seed, if its interval does not contain 0."""
     change = estimate([one - other for one, other in zip(tried, base, strict=True)])
-    said, half = f"{estimate(tried).mean:.{digits}f}", change.half_width or 0.0
-    return f"**{said}** ({change.mean:+.{digits}f} ± {half:.{digits}f})" if abs(change.mean) > half else said
+    mean, half = f"{estimate(tried).mean:.{digits}f}", change.half_width or 0.0
+    return f"**{mean}** ({change.mean:+.{digits}f} ± {half:.{digits}f})" if abs(change.mean) > half else mean
 
 
 def main() -> None:

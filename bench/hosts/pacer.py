@@ -62,8 +62,8 @@ class Host:
     def run(self, line: str) -> str:
         """Run a shell line to its end."""
         done = self.start("sh", "-c", line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        out, said = done.communicate(timeout=120)
-        assert done.returncode == 0, f"{line}: {said}"
+        out, errors = done.communicate(timeout=120)
+        assert done.returncode == 0, f"{line}: {errors}"
         return out
 
     def close(self) -> None:
@@ -166,8 +166,8 @@ s.settimeout(3)
 waits = []
 try:
     while True:
-        data, told, *_ = s.recvmsg(2000, 64)
-        seconds, ns = struct.unpack('qq', told[0][2][:16])
+        data, stamps, *_ = s.recvmsg(2000, 64)
+        seconds, ns = struct.unpack('qq', stamps[0][2][:16])
         at = seconds * 10**9 + ns - (time.time_ns() - time.monotonic_ns())
         waits.append(at - struct.unpack('!Q', data[:8])[0])
 except TimeoutError:
@@ -319,7 +319,7 @@ def _datagrams(line: Line, count: int, pps: int) -> tuple[int, float, float]:
 
 def _arrived(line: Line) -> int:
     """Datagrams that the station's kernel received, read or not."""
-    names, counts = (told.split()[1:] for told in line.station.run("grep ^Udp: /proc/net/snmp").splitlines())
+    names, counts = (row.split()[1:] for row in line.station.run("grep ^Udp: /proc/net/snmp").splitlines())
     found = dict(zip(names, map(int, counts), strict=True))
     return found["InDatagrams"] + found["RcvbufErrors"]
 

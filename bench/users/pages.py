@@ -198,7 +198,7 @@ def endurance(browser: Any, folder: Path, seconds: float) -> bool:
             time.sleep(min(SAMPLE_S, left))
             last = {name: watched.sample() for name, watched in pages.items()}
             resident.append(resident_bytes(browser))
-        met = [told(name, first[name], last[name]) for name in pages]
+        met = [report(name, first[name], last[name]) for name in pages]
         print(f"both pages' processes, every minute: {', '.join(f'{each / 1e6:.0f}' for each in resident)} MB")
         ok = all(met) and max(resident[len(resident) // 2 :]) - max(resident[: len(resident) // 2 + 1]) < PROCESS_GROWTH
         times = sorted(time_ms for time_ms in pages["engine"].page.evaluate("window.times") if time_ms)
@@ -213,7 +213,7 @@ def endurance(browser: Any, folder: Path, seconds: float) -> bool:
     return ok and not errors
 
 
-def told(name: str, first: dict[str, float], last: dict[str, float]) -> bool:
+def report(name: str, first: dict[str, float], last: dict[str, float]) -> bool:
     """Print the result of a page; return whether it meets the targets."""
     rate = (last["updates"] - first["updates"]) / (last["at"] - first["at"])
     print(f"{name}: {rate:.1f} updates/s over {last['at'] - first['at']:.0f} s")

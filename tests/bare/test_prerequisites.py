@@ -60,7 +60,7 @@ class Machine:
         file.chmod(0o755)
 
     def build_tools(self) -> None:
-        """All that `make lab` needs."""
+        """Create all programs that `make lab` needs."""
         self.program("make", "")
         self.program("cc", "cat >/dev/null")
         self.program("python3", "")

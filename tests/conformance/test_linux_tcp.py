@@ -74,7 +74,7 @@ def experiment(cc: str, hops: int, seed: int) -> Experiment:
 
 
 def smoothed_ms(series: dict[str, object]) -> Iterator[float]:
-    """What Linux reports: the smoothed round trip at the end of each interval after the warm-up."""
+    """Linux's value: the smoothed round trip at the end of each interval after the warm-up."""
     ends_s, (flow,) = series["t_s"], series["flows"]
     return (1e3 * rtt_s for at_s, rtt_s in zip(ends_s, flow["rtt_s"], strict=True) if at_s > WARMUP_S and rtt_s)
 

@@ -29,7 +29,7 @@ CAPTURE_RATIO = 10 ** (10 / 40)
 
 
 class Page:
-    """What the page of a demonstration shows at a setting, with nodes dragged to `places`."""
+    """The view of a demonstration at a setting, with nodes dragged to `places`."""
 
     def __init__(self, demo: Demo, values: Mapping[str, Value], places: Mapping[int, tuple[float, float]], seed: int):
         self.demo, self.values, self.places, self.seed = demo, {**demo.values, **values}, dict(places), seed

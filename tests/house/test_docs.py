@@ -1,4 +1,4 @@
-"""What pages mention exists: commands, files, CONTRIBUTING's walk, tables of studies; the navigation has every page."""
+"""Commands, files, CONTRIBUTING's walk and studies' tables exist as pages name them; the navigation has every page."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_the_layers_are_those_of_the_contract() -> None:
     assert listed == layers[1 : 1 + len(listed)]
 
 
-# What a page quotes of a study is what the study makes of its stored runs.
+# Numbers that a page quotes from a study are those that the study computes from its stored runs.
 
 
 def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:

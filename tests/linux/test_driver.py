@@ -485,7 +485,7 @@ def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyP
     assert rules.Rules(others, own_mark=1).install() == [dead]
 
 
-# What the reader does not understand, under an algorithm that promises a rate for all TCP together.
+# Packets that the reader cannot parse, under an algorithm that promises one rate for all TCP.
 
 
 def ipv6(content: bytes, *, header: int = 6) -> bytes:

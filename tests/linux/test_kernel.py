@@ -1,4 +1,4 @@
-"""What hosts need from this kernel: links between hosts, classes for pacing, sockets of another process."""
+"""Kernel features that hosts need: links between hosts, classes for pacing, sockets of another process."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def _tables(line: Line) -> int:
     return line.gateway.run("nft list tables").count("pacelab-")
 
 
-# Sockets of another process: its connection is found, and nothing else is touched.
+# Sockets of another process: its connection is found, and other sockets are not changed.
 
 NO_HOSTS = why_not("tap")
 needs_hosts = pytest.mark.skipif(NO_HOSTS is not None, reason=NO_HOSTS or "")

@@ -1,4 +1,4 @@
-"""What the root side accepts from a user: plans and requests to its helper, and nothing else."""
+"""The root side accepts only plans and requests to its helper from a user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pacelab.emulation.supervisor import ProgressReporter, build, read_line
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 
-# What the root side accepts from a user: plans, and nothing else.
+# The root side accepts only plans from a user.
 
 
 def plan_of(backend: str = "tap", **options: Any) -> Plan:

@@ -208,7 +208,7 @@ def test_a_walk_of_too_many_turns_is_refused_and_the_longest_fits(tmp_path: Path
 
 
 class Told:
-    """A medium that knows only what it is told. Hosts that move by themselves are at `walker_m`."""
+    """A medium that knows only the positions that it gets. Hosts that move by themselves are at `walker_m`."""
 
     def __init__(self, walker_m: tuple[float, float] | None = None) -> None:
         self.places: list[tuple[str, tuple[float, ...]]] = []

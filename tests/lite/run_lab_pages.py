@@ -30,7 +30,7 @@ MOVES = 4
 LABS = ("lab0_tour", "lab1_hidden_exposed", "lab4_tcp_gap")
 GRADED = "lab1_hidden_exposed"
 OURS = [["#pacelab-keep"], ["pacelab-figure"], [".jp-OutputArea-output"]]
-"""The bar, the figures, and whatever else the cells show."""
+"""The bar, the figures, and all other outputs of the cells."""
 JUPYTERLABS_OWN = {
     "aria-input-field-name",
     "aria-required-children",
@@ -202,7 +202,7 @@ def test_the_work_survives_a_reload_and_can_be_handed_in(work: Work, tmp_path: P
 
 
 def test_the_download_of_lab_1_is_graded(work: Work, tmp_path: Path) -> None:
-    """A teacher gets the file, and nothing else of the browser."""
+    """A teacher gets the file only, without other data of the browser."""
     if work.lab != GRADED:
         pytest.skip(f"only {GRADED}: grading the others is a test of the grader")
     with work.page.expect_download() as waiting:
@@ -237,7 +237,7 @@ def test_everything_can_be_downloaded(work: Work, tmp_path: Path) -> None:
         assert len(json.loads(archive.read(f"{work.lab}.ipynb"))["cells"]) > 10
 
 
-# What the bar says, by the state of the browser.
+# The text of the bar, by the state of the browser.
 
 
 def as_stored(page: Any, _address: str) -> None:
@@ -251,7 +251,7 @@ def as_refused(page: Any, _address: str) -> None:
 
 
 def without_room(page: Any, address: str, size: int = 1_000_000) -> None:
-    """The browser stores `size` bytes of this site, and no more."""
+    """The browser stores at most `size` bytes of this site."""
     devtools = page.context.new_cdp_session(page)
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
     devtools.send("Storage.overrideQuotaForOrigin", {"origin": origin, "quotaSize": size})

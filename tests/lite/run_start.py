@@ -1,4 +1,4 @@
-"""What the first cell of a lab costs in Chromium: the download, compressed, and processor time (`make test-lite`)."""
+"""The cost of a lab's first cell in Chromium: the compressed download, and processor time (`make test-lite`)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def processor_s(processes: set[int]) -> float:
 
 @dataclass(slots=True)
 class Start:
-    """What the first cell took."""
+    """The cost of the first cell."""
 
     elapsed_s: float
     processor_s: float

@@ -1,4 +1,4 @@
-"""What a congestion control of one's own gets beyond the basics: samples of the delivery rate, pacing, and a timer."""
+"""Further inputs of a user's congestion control: samples of the delivery rate, pacing, and a timer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue discipline in Python: the same as the engine's own, beside a scheme, and its failures are told."""
+"""A queue discipline in Python: it can equal the engine's own, works with a scheme, and its failures are reported."""
 
 from __future__ import annotations
 

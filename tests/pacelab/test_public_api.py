@@ -36,7 +36,7 @@ from pacelab import (
 )
 from pacelab.grid.sweep_plots import Points
 
-# The public names load on use, and leaf modules load nothing else.
+# The public names load on use, and leaf modules load no other modules.
 
 
 def test_every_public_name_loads() -> None:

@@ -142,7 +142,7 @@ def is_paced(segment: Segment) -> bool:
 
 
 def most_bytes(seconds: float) -> float:
-    """What the rate allows: the first packet does not wait."""
+    """The number of bytes that the rate permits; the first packet does not wait."""
     return RATE_BPS / 8 * seconds + PACKET_BYTES
 
 

@@ -160,7 +160,7 @@ def main(folder: str) -> dict[str, object]:
     found["other_channel_first"] = finds(LISTENER, CHANNEL_MHZ, "")
     found["passive_scan_second"] = finds(LISTENER, OTHER_MHZ, "passive")
     sh(f"ip netns exec h{LISTENER} ip link set wlan0 down")
-    # A sniffer beside the access point: first on its channel, then on the channel of the IBSS, then back.
+    # A sniffer next to the access point: first on its channel, then on the channel of the IBSS, then back.
     sniffer = Monitor(SEEKER, radios[mac(SEEKER)])
     sh(f"ip netns exec h{SEEKER} ip link set wlan0 down")
     found["beacons"] = []

@@ -258,7 +258,7 @@ def start_libvirt() -> None:
 
 
 def volumes() -> set[str]:
-    """What libvirt keeps: disks of machines, and a copy of each box."""
+    """The volumes that libvirt stores: disks of machines, and a copy of each box."""
     listed = subprocess.run(["virsh", "-q", "vol-list", "default"], capture_output=True, text=True, check=False).stdout
     return {line.split()[0] for line in listed.splitlines() if line.strip()}
 

@@ -1,4 +1,4 @@
-"""What wheels for all platforms hold, read by LIEF, and those for Linux as users install them (`make wheels-test`)."""
+"""The content of wheels for all platforms, read by LIEF; Linux wheels as users install them (`make wheels-test`)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def find_wheel(distribution: str, platform: str) -> Path:
     return found[-1]
 
 
-# What wheels for all platforms hold, read by LIEF: also those that nothing here can run (`make wheels-test`).
+# The content of wheels for all platforms, read by LIEF, even of wheels that cannot run here (`make wheels-test`).
 
 MACHINES = {
     "linux-x86_64": lief.ELF.ARCH.X86_64,
@@ -74,7 +74,7 @@ GLIBC |= {"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 WINDOWS = re.compile(
     r"(kernel32|ntdll|bcryptprimitives|msvcrt|userenv|ws2_32|api-ms-win-[a-z0-9-]+)\.dll", re.IGNORECASE
 )
-"""What each Windows 10 has."""
+"""The libraries that each Windows 10 has."""
 PRIVATE = r"/(?:root|home|Users|work|tmp|builds?)/[\w.-]+"
 
 
@@ -171,7 +171,7 @@ def test_engine_is_of_that_machine(extension: Any, target: str) -> None:
 
 
 def test_engine_offers_its_module(extension: Any, target: str) -> None:
-    """And nothing else on Linux, where all libraries share their names. Elsewhere more of them do no harm."""
+    """On Linux it exports nothing else: all libraries share their names there. Elsewhere more names do no harm."""
     if isinstance(extension, lief.PE.Binary):
         names = {entry.name for entry in extension.get_export().entries}
     else:
@@ -305,7 +305,7 @@ REQUIREMENTS = ROOT / "requirements.txt"
 DEBIAN = "bookworm"
 DEBIANS_PYTHON = "3.11"
 MANYLINUX = [f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)]
-"""What Debian's C library of that release can run."""
+"""The platform tags that this release's C library supports."""
 
 RUNS = {
     "chain": "chain --seconds 10",
@@ -315,7 +315,7 @@ RUNS = {
     "calls": "string --hops 2 --voice 2 --scheme vagp --seconds 5",
     "control": "chain --hops 3 --cc cubic --scheme lred --seconds 3",
 }
-"""What goes through the mathematical functions, through Python's hooks, and through drawn layouts."""
+"""Runs that use the mathematical functions, hooks in Python, and random layouts."""
 
 Pacelab = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -396,7 +396,7 @@ def emulated(debian: Path, tmp_path_factory: pytest.TempPathFactory) -> Pacelab:
 
 
 def features(pacelab: Pacelab, folder: Path) -> dict[str, dict[str, object]]:
-    """What `pacelab doctor` says."""
+    """The output of `pacelab doctor`."""
     return {feature["name"]: feature for feature in json.loads(pacelab("doctor --json", folder).stdout)["features"]}
 
 

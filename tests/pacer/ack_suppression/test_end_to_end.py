@@ -115,7 +115,7 @@ class World:
         self.acked = START
         self.next = START
         self.linked = Receiver(START)
-        """What the link layer of the data's side has reported as delivered."""
+        """The data that the link layer of the data's side has reported as delivered."""
         self.allowed = True
         self.open()
 
@@ -143,7 +143,7 @@ class World:
         self.settle()
 
     def hear(self, ack: Segment) -> None:
-        """The sender's TCP hears an ACK."""
+        """The sender's TCP receives an ACK."""
         assert seq_diff(ack.ack, self.acked) >= 0 or not self.down  # monotone: the wired network keeps the order here
         assert seq_diff(ack.ack, self.linked.next) <= 0  # never more than the link layer has delivered
         if seq_diff(ack.ack, self.acked) >= 0:

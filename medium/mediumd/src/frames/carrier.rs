@@ -287,7 +287,7 @@ impl<W: FrameFormat> Carrier<W> {
     }
 
     /// Delivers a frame to the stations that last sent on another channel: a broadcast to all of them, any other frame to
-    /// monitors. They may listen on this channel by now, and the kernel drops what they do not listen to.
+    /// monitors. They may listen on this channel by now; the kernel drops frames of channels to which they do not listen.
     fn deliver_off_channel(&mut self, from: StationId, packet: &Packet, handler: &mut impl CarrierHandler<W::Tag>) {
         let due = self.air.now();
         for (station, power_w) in self.air.decoded_off_channel(from, packet) {

@@ -416,7 +416,7 @@ impl Aodv {
         self.commands.push_back(Command::Broadcast { message: Message::Error { unreachable }, ttl: 1, delay_ns });
     }
 
-    /// Takes the route to one destination down, tells its users, and takes its packets back from the interface queue.
+    /// Removes the route to one destination, informs its users, and removes its packets from the interface queue.
     fn take_down(&mut self, now: Ns, target: NodeId) {
         let Some(route) = self.routes.get_mut(&target) else { return };
         if route.status == Status::Down {

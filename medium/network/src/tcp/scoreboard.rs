@@ -58,7 +58,7 @@ pub struct Scoreboard {
     sacked: u32,
     lost: u32,
     resent: u32,
-    /// Segments that duplicate ACKs without selective reports stand for.
+    /// Segments that count as delivered because of duplicate ACKs without selective reports.
     inferred: u32,
     delivered_pkts: u64,
     delivered_at: Ns,

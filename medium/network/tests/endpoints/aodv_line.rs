@@ -106,7 +106,7 @@ impl Line {
         self.run_aodv_commands(node, Some(transit));
     }
 
-    /// A packet goes on, unless the hop loses it.
+    /// Forwards a packet, unless the hop loses it.
     fn forward(&mut self, node: NodeId, transit: Transit, next_hop: NodeId, delay_ns: Ns) {
         let from = node;
         let losses = self.losses.entry((from, next_hop)).or_default();

@@ -14,7 +14,7 @@ use pacelab_network::tcp::sender::Sender;
 
 use crate::tcp::{MS, NONE, Peer};
 
-/// A window of ten segments that a test changes and that writes down what it is told.
+/// A window of ten segments that a test can change, and that records its inputs.
 #[derive(Clone, Debug)]
 struct Fixed {
     mask: u32,
@@ -203,7 +203,7 @@ fn the_timer_of_a_control_expires_when_it_is_due() {
     peer.sender.handle_timeout(150 * MS);
     assert_eq!(*control.told.borrow(), ["timer at 150 ms"]);
     assert!(peer.sender.timer_at() > 150 * MS);
-    // Without the bit in the mask nobody asks.
+    // Without the bit in the mask, the sender does not ask the control for a timer.
     control.mask = 0;
     let mut peer = connected(&control);
     peer.sent(100 * MS);

@@ -247,7 +247,7 @@ fn repeated_acks_of_everything_are_no_duplicates() {
 
 #[test]
 fn the_peers_fin_ends_the_sender_only_after_its_own_fin_was_acknowledged() {
-    // The peer's FIN comes with an ACK of segment 0: it is acknowledged by the data, which goes on.
+    // The peer's FIN comes with an ACK of segment 0: the data, which continues, acknowledges the FIN.
     let mut peer = Peer::connected(1_000, 20, Some(3_000));
     assert_eq!(peer.sent(100 * MS), [0, 1]);
     peer.receive(200 * MS, peer.seq(1), flag::ACK | flag::FIN);

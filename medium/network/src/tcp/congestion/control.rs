@@ -36,8 +36,8 @@ pub struct RateSample {
     pub newly_lost_pkts: u32,
     /// `delivered_pkts` when the newest reported segment was sent.
     pub prior_delivered_pkts: u64,
-    /// From then until now: the longer one of the time of sending and the time of acknowledging. None if the sample
-    /// says nothing about the rate.
+    /// The interval of the sample: the longer one of the time of sending and the time of acknowledging. None if the
+    /// sample has no rate.
     pub interval_ns: Option<Ns>,
     /// Round trip of the newest reported segment. None if that segment was sent more than once.
     pub rtt_ns: Option<Ns>,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import hashlib
 import io
 import json
@@ -39,6 +40,10 @@ SOURCES = {
     "pacelab_labs": ("labs/pacelab_labs",),
 }
 """Distribution without compiled files -> its packages' folders."""
+SHARED = {"pacelab_labs": {"labs/ipython_kernel_config.py": "etc/ipython/ipython_kernel_config.py"}}
+"""Distribution -> its files that pip installs into the environment outside the packages, and where."""
+GZIPPED = re.compile(r'"(H4sI[A-Za-z0-9+/=]+)"')
+"""A string of gzip in base64."""
 NOT_PACKED = re.compile(r".*\.pyc|.*\.so|made\.txt|ruff\.toml")
 """Files in those folders that belong to this machine or to the source tree."""
 ALL = [
@@ -91,6 +96,10 @@ class Wheel:
         """Name of the one file that matches."""
         (name,) = (name for name in self.files if re.fullmatch(pattern, name))
         return name
+
+    def data_folder(self) -> str:
+        """Where the files are that pip installs outside the packages."""
+        return self.only(r"[^/]+\.dist-info/METADATA").removesuffix(".dist-info/METADATA") + ".data"
 
 
 @pytest.fixture(scope="module", params=ALL, ids="-".join)
@@ -286,6 +295,8 @@ def test_pure_wheel_has_all_of_the_source_and_no_other(distribution: str) -> Non
             if path.is_file() and not NOT_PACKED.fullmatch(path.name):
                 source[path.relative_to(package.parent).as_posix()] = path.read_bytes()
     wheel = Wheel(find_wheel(distribution, "any"))
+    for file, place in SHARED.get(distribution, {}).items():
+        source[f"{wheel.data_folder()}/data/{place}"] = (ROOT / file).read_bytes()
     packed = {name: content for name, content in wheel.files.items() if ".dist-info/" not in name}
     assert packed.keys() == source.keys()
     assert [name for name in packed if packed[name] != source[name]] == []
@@ -419,7 +430,8 @@ def test_wheel_here_does_the_main_job(native: Pacelab, tmp_path: Path) -> None:
 
 def test_wheel_here_exports_a_live_demonstration(native: Pacelab, tmp_path: Path) -> None:
     native("demo hidden --export hidden.html", tmp_path)
-    assert (tmp_path / "hidden.html").stat().st_size > 500_000
+    page = (tmp_path / "hidden.html").read_text("utf-8")
+    assert any(gzip.decompress(base64.b64decode(packed)).startswith(b"\0asm") for packed in GZIPPED.findall(page))
 
 
 def test_core_alone_has_no_command_of_a_product(native: Pacelab, tmp_path: Path) -> None:

@@ -272,6 +272,10 @@ def eight_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00+00:00", 0),
         ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00Z", 0),
         ("2026-11-01T23:59-08:00", "2026-11-02T08:10Z", 1),
+        ("2026-11-01T23:59-08:00", "2026-11-01 23:59:00 -0800", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02 00:10:00 -0800", 1),
+        ("2026-11-01T23:59-08:00", "2026-11-01T23:10-09:00", 1),
+        ("2026-11-01T23:59-08:00", "2026-11-02T21:59+14:00", 0),
         ("2026-11-01T23:59", "2026-11-02T05:00Z", 0),  # here it is 21:00
         ("2026-11-01T23:59", "2026-11-02T08:10Z", 1),
         ("2026-11-02T07:59Z", "2026-11-01T23:59", 0),
@@ -337,6 +341,21 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
         place.write_text(f"student,extension\nAnn,{days}\n")
         with pytest.raises(ConfigError, match="line 2: extension_days"):
             read_roster(place)
+    times = (
+        "2026-11-01",
+        "2026-02-30T10:00",
+        "11/01/2026 11:58 PM",
+        "46327.99",
+        "2026-11-01T24:00",
+        "2026-11-01T23:58 CET",
+    )
+    for time_ in times:
+        place.write_text(f"student,submitted\nAnn,\nBob,{time_}\n")
+        with pytest.raises(ConfigError, match=f"line 3: submitted: '{time_}' is not a valid time; give ISO 8601"):
+            read_roster(place)
+    place.write_text("student,id\nAnn,1\nann,1\nBob,1\n")
+    with pytest.raises(ConfigError, match="line 4: Bob has the id '1' of Ann; give each student another id"):
+        read_roster(place)
     place.write_text("student;extension\nAnn;1,5\n")
     assert read_roster(place)[0].extension_days == 1.5
     place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")

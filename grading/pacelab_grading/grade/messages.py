@@ -70,7 +70,7 @@ def print_notes(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, 
     if due and undated:
         late = _shortened([row.student for row in late_without_time(rows)], "; ", SHOWN)
         log(
-            f"no late penalty for {undated} hand-ins without a known time; add `submitted` to the roster"
+            f"no late penalty for {undated} hand-in{'s' * (undated != 1)} without a known time; add `submitted` to the roster"
             + (f"; marked as late: {late}" if late else "")
         )
     log(f"reports, gradebook.csv and summary.html are in {out}")

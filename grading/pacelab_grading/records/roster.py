@@ -42,6 +42,8 @@ HEADERS = {
     "submitted": ("submitted", "submitted_at", "submission time", MOODLE_TIME),
     "extension_days": ("extension_days", "extension"),
 }
+WRITTEN_BY_HAND = ("submitted", "submitted_at")
+"""Columns of your own, whose times must be valid."""
 IDS = {
     "canvas": ("id",),
     "sis": ("sis user id",),
@@ -58,6 +60,8 @@ CANVAS_ONLY = {"section", "sis user id", "sis login id"}
 """If the header has one of these, `ID` is Canvas's number, not your own."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",), "blackboard": ("username",)}
 MOODLE_NUMBER = re.compile(r"(\d+)$")
+SPACE_BEFORE_OFFSET = re.compile(r"\s+(?=[+-]\d\d:?\d\d\Z)")
+"""In Gradescope's times, as in 2026-11-01 23:58:00 -0700."""
 AROUND_MARKS = re.compile(r"\s*([^\w\s])\s*")
 TEST_STUDENTS = ("student, test", "test student")
 """Canvas exports its test student as a row."""
@@ -126,7 +130,7 @@ def parse_time(text: str) -> datetime:
     """A time in ISO 8601, with or without an offset. Raises ConfigError, also for a day without a time."""
     valid = "give ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
     try:
-        found = datetime.fromisoformat(text.strip())
+        found = datetime.fromisoformat(SPACE_BEFORE_OFFSET.sub("", text.strip()))
     except ValueError:
         raise ConfigError(f"{text!r} is not a valid time; {valid}") from None
     if len(text.strip()) <= LONGEST_DAY:  # Python would read it as the first minute of the day
@@ -163,6 +167,7 @@ def _students(table: Table, path: Path) -> list[Student]:
     header, rows = _in_english(table)
     columns = _columns(header, path)
     known = {column.strip().casefold(): column for column in header}
+    owners: dict[str, Student] = {}
     found: list[Student] = []
     seen: set[Any] = set()
     for place, (line, row) in enumerate(rows):
@@ -180,7 +185,19 @@ def _students(table: Table, path: Path) -> list[Student]:
                 f"{table.name}, line {line}: extension_days must be a number up to {MOST_EXTENSION_DAYS:,}, "
                 f"not {given!r}"
             )
+        if values.get("submitted") and columns["submitted"].strip().casefold() in WRITTEN_BY_HAND:
+            try:
+                parse_time(values["submitted"])
+            except ConfigError as error:
+                raise ConfigError(f"{table.name}, line {line}: submitted: {error}") from None
         student = Student(**values, extension_days=extension, ids=_ids(row, known), line=place)
+        if student.id and "id" in known and not CANVAS_ONLY & set(known):
+            owner = owners.setdefault(student.id, student)
+            if owner.student.casefold() != name:
+                raise ConfigError(
+                    f"{table.name}, line {line}: {student.student} has the id {student.id!r} of {owner.student}; "
+                    "give each student another id"
+                )
         person = (student.student, student.id, student.ids)
         if person not in seen or not (student.id or student.ids):  # a student in several sections counts once
             found.append(student)

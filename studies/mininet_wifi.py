@@ -33,6 +33,8 @@ OURS_FIRST = 'env PATH="/tmp/ours:$PATH" '
 MARK = "=== "
 """Begins the line before the output of each command."""
 SETTLE_S = 20
+OWN_CHECKSUMS = "h1 ethtool -K h1-eth0 tx off > /dev/null"
+"""Open vSwitch's datapath in user space passes on checksums that the wired host leaves to its interface."""
 TYPED = "(echo source /tmp/commands; until [ -e /tmp/typed ]; do sleep 1; done)"
 """Input of Mininet-WiFi's command line. If the input ended sooner, Mininet would look for input without a pause while a
 command runs, and the clock would hardly move.
@@ -122,6 +124,8 @@ def session(
     after the script has ended, whose output follows.
     """
     typed = [f"sh sleep {SETTLE_S}"]
+    if "addHost" in script_text(script):
+        typed.append(OWN_CHECKSUMS)
     for number, line in enumerate(lines):
         typed += [f"sh echo {MARK}{number}", line]
     typed += [f"sh echo {MARK}end", "sh touch /tmp/typed"]

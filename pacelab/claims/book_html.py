@@ -48,7 +48,7 @@ def _overview(book: Book) -> str:
     names = [*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value]
     rows = []
     for chapter in book.chapters:
-        name = f'<a href="#{chapter.paper.id}">{escape(chapter.paper.authors)}</a>'
+        name = f'<a href="#{chapter.paper.id}" title="{escape(chapter.paper.authors)}">[{chapter.paper.id}]</a>'
         several = [one for one in (chapter.before, chapter.stated, chapter.was) if one is not None]
         rows += [_standing_row("" if row else name, one, names) for row, one in enumerate(several)]
     head = "".join(f'<th scope="col" class="n">{MARKS[name]} {name}</th>' for name in names)
@@ -57,8 +57,8 @@ def _overview(book: Book) -> str:
 
 def _standing_row(name: str, standing: Standing, names: list[str]) -> str:
     cells = "".join(f'<td class="n">{standing.counts[verdict]}</td>' for verdict in names)
-    first = f'<th scope="row">{name}</th>' if name else "<td></td>"
-    return f"<tr>{first}<td>{standing.setup}</td>{cells}</tr>"
+    first = f'<th scope="row" class="v">{name}</th>' if name else "<td></td>"
+    return f'<tr>{first}<td class="v">{standing.setup}</td>{cells}</tr>'
 
 
 def _chapter(chapter: Chapter, book: Book) -> str:
@@ -81,11 +81,12 @@ def _chapter(chapter: Chapter, book: Book) -> str:
 def _changes(chapter: Chapter) -> str:
     """Old and new verdicts side by side."""
     rows = [
-        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th><td>{_verdict(entry.before)}</td>'
-        f"<td>{_verdict(entry.verdict)}</td><td>{escape(entry.change)}</td></tr>"
+        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th><td class="v">{_verdict(entry.before)}</td>'
+        f'<td class="v">{_verdict(entry.verdict)}</td><td class="v">{_verdict(entry.was_verdict)}</td>'
+        f"<td>{escape(entry.change)}</td></tr>"
         for entry in chapter.entries
     ]
-    names = ("claim", "by the rules before", "as stated, now", "what changed")
+    names = ("claim", "before", "as stated, now", "as it was, now", "what changed")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return _table("Verdicts by the rules before and now", head, rows)
 

@@ -249,7 +249,7 @@ def scenario_text(claim: Claim, *, code: bool = False) -> str:
     axes = "; ".join(f"{name} {', '.join(map(_text, values))}" for name, values in scenario.axes.items())
     topology = f"`{scenario.topology}`" if code else scenario.topology
     parts = [topology + (f" ({options})" if options else ""), axes, ", ".join(scenario.schemes)]
-    run = f"{scenario.full.seeds} seeds of {scenario.full.seconds:g} s"
+    run = f"at least {scenario.full.seeds} seeds of {scenario.full.seconds:g} s"
     return "; ".join(part for part in parts if part) + f"; {run}"
 
 

@@ -28,7 +28,8 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
         print_json({"grade": grades, "verdicts": [to_json(verdict) for verdict in judged.verdicts]})
     elif not options.quiet:
         for row in recorded.rows:
-            print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}")
+            late = f"  (late: {row.deduction:g} points off)" if row.deduction else ""
+            print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}{late}")
     if not options.quiet:
         print_notes(recorded.rows, judged.verdicts, options.out, due=options.due is not None)
     undecided = sum(request.state != DECIDED for request in received.requests)

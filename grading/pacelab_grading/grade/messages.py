@@ -70,8 +70,9 @@ def print_notes(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, 
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:
         late = _shortened([row.student for row in late_without_time(rows)], "; ", SHOWN)
+        hand_ins = f"{undated} hand-in{'s' * (undated != 1)}"
         log(
-            f"no late penalty for {undated} hand-in{'s' * (undated != 1)} without a known time; add `submitted` to the roster"
+            f"no late penalty for {hand_ins} without a known time; add `submitted` to the roster"
             + (f"; marked as late: {late}" if late else "")
         )
     log(f"reports, gradebook.csv and summary.html are in {out}")

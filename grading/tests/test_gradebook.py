@@ -239,9 +239,11 @@ def test_report_and_remarks_show_the_late_penalty() -> None:
         people = [Student(student="Ann", group="g", submitted=LATE)]
         people += [Student(student="Bob", group="g", extension_days=extension)]
         found = gradebook(made, [handed], people, DUE)
-        assert lateness(found, handed) == [f"{name}: late (started days: 2): 20 points off" for name in told]
+        assert lateness(found, handed) == [f"{name}: late (started days: 2): 20 points off, score 70" for name in told]
         assert found[0].remarks == "late (started days: 2): 20 points off; fix <this>"
-    assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (started days: 2): 20 points off"]
+    assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == [
+        "late (started days: 2): 20 points off, score 70"
+    ]
 
 
 def test_a_report_has_the_names_of_the_roster() -> None:

@@ -28,7 +28,8 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
         print_json({"grade": grades, "verdicts": [to_json(verdict) for verdict in judged.verdicts]})
     elif not options.quiet:
         for row in recorded.rows:
-            print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}")
+            late = f"  (late: {row.deduction:g} points off)" if row.deduction else ""
+            print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}{late}")
     if not options.quiet:
         print_notes(recorded.rows, judged.verdicts, options.out, due=options.due is not None)
     undecided = sum(request.state != DECIDED for request in received.requests)
@@ -69,8 +70,9 @@ def print_notes(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, 
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:
         late = _shortened([row.student for row in late_without_time(rows)], "; ", SHOWN)
+        hand_ins = f"{undated} hand-in{'s' * (undated != 1)}"
         log(
-            f"no late penalty for {undated} hand-in{'s' * (undated != 1)} without a known time; add `submitted` to the roster"
+            f"no late penalty for {hand_ins} without a known time; add `submitted` to the roster"
             + (f"; marked as late: {late}" if late else "")
         )
     log(f"reports, gradebook.csv and summary.html are in {out}")

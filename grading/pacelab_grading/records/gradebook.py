@@ -253,7 +253,8 @@ def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
     name = report_name(submission)
     whose = [row for row in rows if row.report == name]
     return [
-        f"{row.student}: " * (len(whose) > 1) + _taken_off(row.late_days, row.free_days, row.deduction)
+        f"{row.student}: " * (len(whose) > 1)
+        + f"{_taken_off(row.late_days, row.free_days, row.deduction)}, score {row.score:g}"
         for row in whose
         if row.deduction or row.free_days
     ]

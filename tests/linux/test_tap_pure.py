@@ -77,6 +77,31 @@ def test_mediumd_is_found_where_the_wheel_put_it(tmp_path: Path, monkeypatch: py
     assert find_mediumd().resolve() == tmp_path / "bin/mediumd"
 
 
+IDS = 'ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00"]; };'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"# Z\u00fcrich\r\n{IDS}\r\n".encode("latin-1"), ""),
+        (f"{IDS} # \u00e9".encode("utf-8-sig"), ""),
+        (IDS.encode("utf-16"), "is encoded in UTF-16; save it as UTF-8"),
+        (f"{IDS} /* open".encode(), "line 1: a comment does not end; '*/' is missing"),
+        (IDS.replace("01:00", "").encode(), 'ifaces.ids: "02:00:00:00:": must be an address such as 02:00:00:00:00:00'),
+        (b"\xff\x00\x80", "line 1: expected a setting's name, not '\N{REPLACEMENT CHARACTER}'"),
+        (b"", "ifaces.ids: missing; must be a list of MAC addresses"),
+    ],
+)
+def test_the_drop_in_reads_a_file_or_refuses_it_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "net.cfg"
+    file.write_bytes(content)
+    done = subprocess.run(
+        [find_mediumd(), "wmediumd", "--check", file], capture_output=True, check=False, encoding="utf-8"
+    )
+    expected = f"wmediumd: --check {file}: {message}\n" if message else ""
+    assert (done.stdout, done.stderr, done.returncode) == ("", expected, 2 if message else 0)
+
+
 def test_wire_idles_between_packets() -> None:
     wire = WirePath(rate_bps=10_000_000, delay_ns=40 * MS, queue_pkts=50)
     assert wire.take(0, 1500) == 41_200_000

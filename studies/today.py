@@ -1,4 +1,4 @@
-"""Today's schemes, TCPs, queue disciplines and rate control on the lab's networks: the rows of docs/today.md.
+"""Runs schemes with today's TCPs, queue disciplines and rate control, for docs/today.md.
 
     .venv/bin/python studies/today.py [NAME ...]    run the rows of these scenes or back ends (or of all) that today.csv
                                                     lacks

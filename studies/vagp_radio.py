@@ -1,8 +1,8 @@
-"""The radio of [vagp]: preset and attempts, fitted to three places of the paper.
+"""Fits the radio of [vagp], its preset and number of attempts, to three places of the paper.
 
     .venv/bin/python studies/vagp_radio.py           make all runs, then print the table as Markdown
 
-Fitted, over four hops: eleven calls are good and twelve are too many (Sec. III-A), TCP alone has 1350 kbit/s (Sec.
+The fit uses four hops: eleven calls are good and twelve are too many (Sec. III-A), TCP alone has 1350 kbit/s (Sec.
 III-A), and Reno beside seven calls has 309 kbit/s at a MOS of 2.5 (Fig. 8). A number of calls is good if their mean MOS
 is 3.6, the only definition of capacity. All other results are held out: TCP-GAP, VAGP, Figs. 5, 8, 10 and 11.
 

@@ -1,7 +1,7 @@
-"""All schemes on all topologies on which they can run, with static and AODV routes and three radios: which scheme wins.
+"""Runs all schemes on all topologies on which they can run, with static and AODV routes and three radios.
 
-    .venv/bin/python studies/who_wins.py rows.jsonl              run the rows that it lacks (hours; you can stop at any
-                                                                 time)
+    .venv/bin/python studies/who_wins.py rows.jsonl              run the rows that the file lacks (hours; you can stop
+                                                                 at any time)
     .venv/bin/python studies/who_wins.py rows.jsonl --store      write their means to who_wins.csv beside this file,
                                                                  without any run
     .venv/bin/python studies/who_wins.py --tables PAGE.md        write the winners by who_wins.csv, without any run

@@ -1,12 +1,12 @@
 """Back ends `tap` and `hwsim`: real Linux hosts over an emulated air.
 
-    pacelab (you, or root)                          what the experiment is: compile -> Plan (pure data)
+    pacelab (you, or root)                          compiles the experiment to a Plan (pure data)
        |  a Plan, as JSON; progress and result back, as JSON lines
     supervisor (root, PID 1 of its own namespaces)  builds hosts, air and wires of the Plan, runs traffic, measures
        |- mediumd      the air: between a TAP device in each wireless host's network namespace,
        |               or between radios of mac80211_hwsim there (`network.radios`)
        |- wires        wired links, where the kernel has no netem
-       |- agents       the scheme: as pacelab gateway, sender, relay, station have it
+       |- agents       the scheme: the agents of `pacelab gateway`, `sender`, `relay` and `station`
        |- iperf3, datagrams    the traffic
     Wires, agents and datagrams are forked copies of the supervisor (`pacelab.emulation.processes`). The others are
     separate programs.

@@ -29,8 +29,8 @@ LOSSLESS_UTF8 = ("utf-8", "surrogateescape")
 
 
 class RealHosts:
-    """Runs experiments on real hosts (see `pacelab.emulation`). `name` is the back end's name and says what
-    radios are.
+    """Runs experiments on real hosts (see `pacelab.emulation`). `name` is the back end's name. It determines the kind
+    of the radios.
     """
 
     real_time = True

@@ -156,10 +156,11 @@ class Roaming:
     """Assigns stations to gateways. In a run with a controller, moving stations change their gateway.
 
         decide   a station's gateway is the nearest one in range; another one has to be nearer by `HYSTERESIS_M`
-        then     1. the new gateway takes the station in: a route to it by air, and a gratuitous ARP request on its
-                    wire, by which the controller learns where the station is now, and moves its flows' rules
-                 2. the station sends by the new gateway
-                 3. after `LEAVE_S` the old gateway sends what it still gets for the station by its wire
+        then     1. the new gateway admits the station: it gets a route to the station over the air, and sends a
+                    gratuitous ARP request on its wire. The controller then knows the station's new gateway, and moves
+                    the rules of the station's flows
+                 2. the station sends through the new gateway
+                 3. after `LEAVE_S`, the old gateway forwards packets for the station over its wire
 
     All of a station's routes that led over its old gateway lead over the new one. TCP-GAP's gateways exchange no state:
     the new gateway rebuilds its soft state from the packets that it sees.

@@ -22,7 +22,7 @@ def on_roots_path() -> Path | None:
 
 
 def is_pacelabs(program: Path) -> bool:
-    """Whether the program's version says that it is PaceLab's."""
+    """Whether the program is PaceLab's, by the version that it prints."""
     return "PaceLab" in _output([str(program), "-V"])
 
 

@@ -306,7 +306,7 @@ def _collect(run: TcpRun) -> None:
         run.error = run.error or error
 
 
-# TCP traffic by iperf3: its command lines, and what its JSON says.
+# TCP traffic by iperf3: its command lines, and the evaluation of its JSON.
 #
 # The supervisor ends a flow by a signal to both sides. iperf3's own end needs its control connection, which shares the
 # air with the data, so its messages can be much delayed. Both sides then print their measurements. Goodput is what the

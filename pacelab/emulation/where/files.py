@@ -1,6 +1,6 @@
 """The files of a User-Mode Linux guest: kernel and root file system (`make uml-kernel`), and the compiled pacelab.
 
-    build/uml/guest.json     what is current: kernel, tree, their SHA-256 and versions
+    build/uml/guest.json     the current kernel and tree, with their SHA-256 and versions
     build/uml/linux-KEY      the kernel, with its configuration beside it
     build/uml/tree-KEY/      the root file system
     build/uml/code-KEY/      this pacelab, its engine and mediumd; made here when a run first needs it

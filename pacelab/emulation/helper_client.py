@@ -52,7 +52,9 @@ def connect() -> socket.socket:
         link.connect(str(path))
     except PermissionError:
         link.close()
-        raise HostError(f"real hosts: the root helper is there, but you are not in the group pacelab: {JOIN}") from None
+        raise HostError(
+            f"real hosts: the root helper is running, but you are not in the group pacelab: {JOIN}"
+        ) from None
     except OSError:
         link.close()
         raise HostError(

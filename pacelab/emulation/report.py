@@ -89,9 +89,9 @@ def late_start(measured: Measured) -> list[str]:
             warmup_s = max(warmup_s, (began_ns - window.start_ns) / NS_PER_S + RISE_S)
     if not worst_s:
         return []
-    late = f"TCP began up to {math.ceil(2 * worst_s) / 2:g} s late: iperf3 agrees with itself over the air first"
-    remedy = f"--warmup {math.ceil(warmup_s)} leaves that out, more --seconds make it small"
-    return [f"{late}; so it reads lower than in the simulator: {remedy}"]
+    late = f"TCP began up to {math.ceil(2 * worst_s) / 2:g} s late, because iperf3 first negotiates over the air"
+    remedy = f"--warmup {math.ceil(warmup_s)} leaves this time out, and more --seconds reduce its share"
+    return [f"{late}. The goodput is therefore lower than in the simulator: {remedy}"]
 
 
 def unmeasured(measured: Measured) -> bool:

@@ -85,7 +85,7 @@ def _find_unshare() -> str:
     if in_user_namespace():
         raise HostError(f"real hosts: you are root only inside a user namespace: {NEEDS_REAL_ROOT}")
     if lacks := lacking_capabilities():
-        raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
+        raise HostError(f"real hosts: this root lacks {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
     if program is None:
         raise HostError("real hosts need the program unshare, which is not installed; run `apt-get install util-linux`")

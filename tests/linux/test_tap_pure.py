@@ -139,7 +139,7 @@ def test_an_air_that_is_stopped_in_a_run_is_a_fault_of_it(monkeypatch: pytest.Mo
     with lab.air._output, lab.air._errors:
         lab.air.end(signal.SIGKILL)
     told.append(lab.faults())
-    assert told == [[], ["mediumd was stopped for about 0.3 s: no frame was carried meanwhile"]]
+    assert told == [[], ["mediumd was stopped for about 0.3 s: no frames were sent in this time"]]
 
 
 def test_wires_whose_relay_does_not_answer_are_no_result() -> None:
@@ -225,8 +225,8 @@ def test_iperf_report_without_intervals(text: bytes, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "warmup_s", "said"),
     [
-        (6, 0, "began up to 1.5 s late: .*: --warmup 3 leaves"),
-        (6, 1, "began up to 1.5 s late: .*: --warmup 3 leaves"),
+        (6, 0, "began up to 1.5 s late, .*: --warmup 3 leaves"),
+        (6, 1, "began up to 1.5 s late, .*: --warmup 3 leaves"),
         (6, 2.2, ""),
         (23, 0, ""),
     ],

@@ -77,11 +77,11 @@ class Agents:
         last: JsonObject = next(document for document in reversed(told) if document.get("event") != "released")
         released = sum(document.get("event") == "released" for document in told)
         if last.get("event") != "end":
-            passed = "packets passed by it" if released else "packets may have waited for it"
+            passed = "packets bypassed it" if released else "packets may have waited for it"
             self.faults.append(f"{child.name} did not answer at the end of the run and was killed: {passed}")
         elif released:
             for_s = last["released"]["seconds"]
-            self.faults.append(f"{child.name} stood still for {for_s:.1f} s: packets passed by it meanwhile")
+            self.faults.append(f"{child.name} did not run for {for_s:.1f} s; in this time packets bypassed it")
         return last
 
 

@@ -26,7 +26,7 @@ from pacelab_pacer.linux.status import FlowStatus, Line, Status
 
 _MS_PER_S = 1000
 SHOWN = 20
-RELEASED = "STOPPED? The agent does not answer: packets pass by it until it does."
+RELEASED = "STOPPED? The agent does not answer. Packets bypass it until it answers."
 
 
 def show(documents: Iterable[Line]) -> Iterator[Line]:
@@ -94,10 +94,10 @@ class AgentCollector(Collector):
             return
         labels = {"agent": status["agent"], "scheme": status["scheme"]}
         for name, text, key in (
-            ("packets", "packets by what became of them", "packets"),
+            ("packets", "packets, by the action of the agent", "packets"),
             ("hook", "the algorithm's own counters", "hook"),
             ("drops", "packets that the algorithm dropped, by reason", "drops"),
-            ("passed_unseen", "packets that passed the algorithm by, by reason", "passed_unseen"),
+            ("passed_unseen", "packets that bypassed the algorithm, by reason", "passed_unseen"),
         ):
             counter = CounterMetricFamily(f"pacelab_{name}", text, labels=[*labels, "kind"])
             for kind, count in status[key].items():
@@ -109,7 +109,7 @@ class AgentCollector(Collector):
             ("failed", "1 if the algorithm failed and is bypassed", int(status["failed"] is not None)),
             (
                 "released_seconds",
-                "how long the agent stood still",
+                "time in which the agent did not run",
                 status["released"]["seconds"],
             ),
         ):
@@ -138,9 +138,9 @@ def serve(listening: socket.socket, token: str, latest: Mapping[str, Any]) -> Th
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.headers.get("Host") not in hosts or self.headers.get("Origin"):
-                self.send_error(403, "this is for Prometheus on this host")
+                self.send_error(403, "only programs on this host may read the metrics")
             elif not hmac.compare_digest(self.headers.get("Authorization", "").encode(), wanted):
-                self.send_error(401, "Authorization: Bearer TOKEN; the agent said the token when it started")
+                self.send_error(401, "Authorization: Bearer TOKEN; the agent printed the token when it started")
             elif self.path != "/metrics":
                 self.send_error(404)
             else:

@@ -88,7 +88,7 @@ class PlainNetwork:
         """Faults that spoilt the run: a medium that was stopped."""
         if not self._air_stopped_s:
             return []
-        return [f"{self.air.name} was stopped for about {self._air_stopped_s:.1f} s: no frame was carried meanwhile"]
+        return [f"{self.air.name} was stopped for about {self._air_stopped_s:.1f} s: no frames were sent in this time"]
 
     def mark_wires(self) -> None:
         """Start the measured part: count drops of wires from now on."""

@@ -29,7 +29,7 @@ from pacelab_pacer.linux.link_layer import read_stations
 NAME = "wmediumd"
 NOTE = (
     "--medium stock: wmediumd sends one frame after the other for all stations, without carrier sense, collisions, RTS "
-    "and interface queues; of the air's counters only those are there that the kernel has"
+    "and interface queues; the air's counters are only those of the kernel"
 )
 HEARD_DB, UNHEARD_DB = 30, -30
 """Signal over its noise of -91 dBm: its own default, received at every rate, and a value below all that it delivers."""

@@ -171,6 +171,6 @@ def end_process(where: str) -> NoReturn:
     """End this process, with its traceback on stderr: the endless call ignores every interrupt, and the run must not
     hang.
     """
-    print(f"pacelab: {where} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
+    print(f"pacelab: {where} does not return and ignores the interrupt:", file=sys.stderr, flush=True)
     faulthandler.dump_traceback(sys.stderr)
     os._exit(UserCodeError.exit_code)

@@ -81,8 +81,9 @@ def _chapter(chapter: Chapter, book: Book) -> str:
 def _changes(chapter: Chapter) -> str:
     """Old and new verdicts side by side."""
     rows = [
-        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th><td class="v">{_verdict(entry.before)}</td>'
-        f'<td class="v">{_verdict(entry.verdict)}</td><td class="v">{_verdict(entry.was_verdict)}</td>'
+        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th>'
+        f'<td class="v">{_verdict(entry.before)}</td><td class="v">{_verdict(entry.verdict)}</td>'
+        f'<td class="v">{_verdict(entry.was_verdict)}</td>'
         f"<td>{escape(entry.change)}</td></tr>"
         for entry in chapter.entries
     ]

@@ -65,7 +65,7 @@ def timeline(
     for panel in shown:
         if not any(panel["frames"].values()):
             window = f"from {panel['from_ms']:g} to {panel['to_ms']:g} ms"
-            log(f"note: {window} nothing is sent; without --from a window is searched for")
+            log(f"note: nothing is sent {window}; leave --from out, and PaceLab chooses a time with frames")
     log(f"drawn into {place_}")
 
 

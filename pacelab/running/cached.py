@@ -97,7 +97,7 @@ def run_cached(
                         continue
                     failed.append(f"{_said(experiment, experiments)}: {result}")
                     if len(failed) == 1:
-                        log(f"a run failed, the others go on: {failed[0]}")
+                        log(f"a run failed; the other runs continue: {failed[0]}")
         except WorkerDied:
             futile = 0 if len(todo) < left_before else futile + 1
             if futile == FUTILE_TRIES:

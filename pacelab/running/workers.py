@@ -115,7 +115,7 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
                 crew = Crew(task)
                 crew.start(jobs)
         except OSError as error:
-            raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
+            raise HostError(f"starting {jobs} worker processes: {error}; use --jobs 1, which needs none") from None
         yield from crew.outcomes(packed)
         if crew.lost:
             raise WorkerDied("running in worker processes: one died, out of memory perhaps; try --jobs 1")

@@ -203,13 +203,16 @@ def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> N
     [
         ({"few_alpha": 0.5}, ["--few-alpha 0.5 has no effect: no flow of this run has --cc few"]),
         ({"few_alpha": 0.5, "cc": "few"}, []),
-        ({"pace_hops": 3}, ["--pace-hops 3 has no effect: the scheme does not take it"]),
+        ({"pace_hops": 3}, ["--pace-hops 3 has no effect: the scheme does not use it"]),
         ({"pace_hops": 3, "scheme": "tcp-ap"}, []),
         ({"retry_long": 2}, []),
         ({"window_pkts": 4}, []),
         ({"window_pkts": 4, "traffic": "cbr"}, ["--window 4 has no effect: no flow of this run is TCP"]),
         ({"tcp_defaults": "ns2-2001", "traffic": "cbr"}, []),
-        ({"retry_long": 2, "rts": False}, ["--retry-long 2 has no effect: with --rts off all are --retry-short's"]),
+        (
+            {"retry_long": 2, "rts": False},
+            ["--retry-long 2 has no effect: with --rts off, --retry-short limits the attempts of all frames"],
+        ),
     ],
 )
 def test_an_option_that_nothing_takes_is_reported(given: dict[str, Any], notes: list[str]) -> None:
@@ -236,9 +239,9 @@ flows:
 defaults: {seconds: 1}
 """
 FAR = [
-    ({"hops": 1}, {"scheme": "tcp-ap"}, "240 ms of wires (flows with far wires: 1)"),
-    ({"hops": 4, "wired_hops": 1}, {"scheme": "tcp-ap-oid"}, "80 ms of wires (flows with far wires: 1)"),
-    ({"hops": 4}, {"scheme": "tcp-ap", "direction": "mixed"}, "240 ms of wires (flows with far wires: 1)"),
+    ({"hops": 1}, {"scheme": "tcp-ap"}, "wires included (240 ms; flows with long wires: 1)"),
+    ({"hops": 4, "wired_hops": 1}, {"scheme": "tcp-ap-oid"}, "wires included (80 ms; flows with long wires: 1)"),
+    ({"hops": 4}, {"scheme": "tcp-ap", "direction": "mixed"}, "wires included (240 ms; flows with long wires: 1)"),
     ({"hops": 1, "wired": False}, {"scheme": "tcp-ap"}, ""),
     ({"hops": 8, "wired_hops": 1}, {"scheme": "tcp-ap", "rate_bps": 2_000_000}, ""),  # 80 ms, and 93 ms of air
     ({"hops": 4}, {"scheme": "tcp-gap"}, ""),

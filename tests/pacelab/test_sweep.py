@@ -386,7 +386,7 @@ def test_a_run_whose_own_code_fails_costs_only_itself(
     words = ["cell", "--stations", "1,2", "--schemes", "newreno,mine.py:MINE", "--seeds", "3", "--seconds", "0.1"]
     assert main(["sweep", *words, "--jobs", jobs, "--out", "s"]) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "a run failed, the others go on: --scheme mine.py:MINE --seed 2 --stations " in told
+    assert "a run failed; the other runs continue: --scheme mine.py:MINE --seed 2 --stations " in told
     assert "2 of 12 runs failed, the others are kept; the first: --scheme mine.py:MINE --seed 2 --stations" in told
     assert "ValueError: mine" in told
     assert len(list((in_tmp / "s" / "runs").iterdir())) == 10

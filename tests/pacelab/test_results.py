@@ -254,7 +254,7 @@ def test_a_pace_that_takes_far_wires_for_hops_is_reported(
     path: dict[str, Any], options: dict[str, Any], told: str
 ) -> None:
     notes = pacelab.run(pacelab.Experiment(topology_options=path, duration_s=2, **options)).notes
-    found = [note for note in notes if "of wires" in note]
+    found = [note for note in notes if "wires included" in note]
     assert len(found) == bool(told)
     assert all(told in note and "tcp-gap" in note for note in found)
 

@@ -222,32 +222,34 @@ def _flat(text: str) -> str:
 TITLE = "The book of claims"
 SUBTITLE = "Five papers on TCP over multihop 802.11, run again."
 ABSTRACT = (
-    "Each claim of the five papers that can be measured was written down as a scenario, a number and a band, and "
-    "then run on PaceLab's simulator of the 802.11 DCF. This book has a verdict, a value with its interval and a "
-    "reason for every one of them, as the paper states its set-up and, where that is declared, as it most likely "
-    "was. Few numbers come out as printed; most directions do, once the setting that the paper leaves unsaid is "
-    "found: the routing protocol, the retries of the MAC, who senses whom."
+    "We wrote down each measurable claim of the five papers as a scenario, a number and a band, and then ran the "
+    "scenario on PaceLab's simulator of the 802.11 DCF. For each claim this book has a verdict, a value with its "
+    "interval, and a reason: with the set-up as the paper states it and, where a second set-up is declared, with the "
+    "set-up as it most likely was. Few numbers agree with the printed ones. Most directions agree once the settings "
+    "are found that the paper does not mention: the routing protocol, the retries of the MAC, and which stations "
+    "sense each other."
 )
 HOW_TO_READ = (
     "A claim is one statement of a paper: a number, a curve, or a sentence. It has a scenario and checks. Its "
-    "headline checks, in bold, measure the quoted sentence and decide; details, which the paper prints beside it, "
-    "are judged alike, counted and shown; what the paper does not print is ours, and not counted. docs/verdicts.md "
-    "has the rules in full; they were written down before the runs.",
-    "Ours is the mean over the seeds, each a run of the whole scenario, and the half width of its 95 % t interval. A "
-    "sentence without a number holds (◉) when the whole interval lies in its band; that something brings nothing is "
-    "such a sentence, with a band around no difference. A number is reproduced (●) when it could be one more run of "
-    "ours: the band of its rounding, widened by the prediction interval of our runs, holds our mean, and that "
-    "prediction is narrow enough to say something. Where a number is missed and every direction is met, the verdict "
-    "is direction only (◐). Else it is not reproduced (○); contradicted (⊗) where the paper's own simulator, run "
-    "here, says otherwise; inconsistent (≠) where the paper's numbers contradict each other. Extensions of ours (+) "
-    "and what was not yet run in full (–) are no verdicts.",
-    "As stated is what the paper says, with our defaults where it is silent. As it was is one declared second "
-    "set-up: what its authors most likely ran, by the period or by a calibration that says what was fitted and what "
-    "was held out. Until these rules every check decided and bands were the printed rounding alone; the verdicts of "
-    "that day stand beside the new ones, with what changed.",
-    "Where a check fails, reasons were tested: the same scenario with one thing changed, on fewer seeds. A ✓ says "
-    "that the check is met then. The judgement below weighs them. It was written after the runs; the bands were not "
-    "moved.",
-    "Figures have the paper's shape. Beside each stands what the paper's own figure shows, as far as its caption and "
-    "text tell; we could not read numbers off it.",
+    "headline checks, in bold, measure the quoted sentence and decide the verdict. Details, which the paper prints "
+    "beside the sentence, are judged in the same way and counted, but do not decide. Checks of values that the paper "
+    "does not print are our own, and are not counted. docs/verdicts.md has all rules. We wrote the rules before the "
+    "runs.",
+    "The column “ours” has the mean over the seeds and the half width of its 95 % t interval. Each seed is a run of "
+    "the whole scenario. A sentence without a number holds (◉) if the whole interval lies in the band of the "
+    "sentence; for the sentence “there is no gain” this is a band around no difference. A number is reproduced (●) "
+    "if one more run of ours could give it: our mean lies in the band of the number's rounding, widened by the "
+    "prediction interval of our runs, and the prediction interval is narrow enough. If a number is missed and every "
+    "direction is met, the verdict is direction only (◐). In all other cases the claim is not reproduced (○). It is "
+    "contradicted (⊗) if the paper's own simulator, run here, disagrees with the paper, and inconsistent (≠) if the "
+    "paper's numbers contradict each other. Extensions of ours (+) and claims without full runs (–) have no verdict.",
+    "“As stated” is the set-up of the paper, with our defaults where the paper is silent. “As it was” is one declared "
+    "second set-up: what the authors most likely ran, by the date of the paper or by a calibration that says what was "
+    "fitted and what was held out. By the rules before, every check decided, and bands were the printed rounding "
+    "alone. The book shows the verdicts by the rules before beside the new ones, and says what changed.",
+    "If a check fails, we tested reasons: the same scenario with one thing changed, on fewer seeds. A ✓ means that "
+    "the check is then met. The judgement below weighs the reasons. We wrote it after the runs and did not move the "
+    "bands.",
+    "Our figures have the form of the paper's figures. Beside each figure is what the paper's own figure shows, as "
+    "far as its caption and text say; we could not read numbers from it.",
 )

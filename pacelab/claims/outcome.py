@@ -479,7 +479,7 @@ def _reasons(claim: Claim, outcome: Outcome) -> list[str]:
     aside = [check.what for check in deciding if check.role != "headline"]
     if aside and len(aside) == len(deciding):
         rest = f" and {len(aside) - 1} more" if len(aside) > 1 else ""
-        found.append(f"What decided then is no part of the quoted sentence ({aside[0]}{rest}).")
+        found.append(f"The checks that decided then are not part of the quoted sentence ({aside[0]}{rest}).")
     heads = [
         (check, Verdict(one["verdict"]))
         for check, one in zip(claim.checks, outcome["checks"], strict=True)
@@ -488,13 +488,13 @@ def _reasons(claim: Claim, outcome: Outcome) -> list[str]:
     if outcome["verdict"] == Verdict.HOLDS:
         found.append("The sentence has no number: it holds.")
     if outcome["verdict"] == Verdict.REPRODUCED:
-        found.append("The number is one that a run of ours could give.")
+        found.append("One more run of ours could give the number.")
     if outcome["verdict"] == Verdict.DIRECTION:
         missed = [check for check, one in heads if one not in MET]
-        found.append(f"A number is missed ({missed[0].what}), every direction is met.")
+        found.append(f"A number is missed ({missed[0].what}); every direction is met.")
     if outcome["verdict"] in (Verdict.NOT, Verdict.CONTRADICTED):
         missed = [check for check, one in heads if one is Verdict.NOT]
-        found.append(f"What the sentence says is missed ({missed[0].what}).")
+        found.append(f"Our runs do not show what the sentence says ({missed[0].what}).")
     return found
 
 

@@ -65,7 +65,7 @@ def checked_result(result: Any) -> Any:
     """
     if isinstance(result, CoroutineType | GeneratorType):
         result.close()  # otherwise Python warns and names a line of ours
-        raise TypeError("nothing of it runs: write `def` without `async` and without `yield`")
+        raise TypeError("its body does not run: write `def` without `async` and without `yield`")
     return result
 
 

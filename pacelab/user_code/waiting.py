@@ -46,7 +46,7 @@ def tell_by(tell: Callable[[str], None]) -> None:
 def _on_stderr(what: str) -> None:
     if sys.stderr is None:
         return
-    line = f"{what} has not returned for {NOTICE_AFTER_S:g} s; it is waited for, Ctrl-C ends it"
+    line = f"{what} has not returned for {NOTICE_AFTER_S:g} s; PaceLab waits for it; press Ctrl-C to stop it"
     with contextlib.suppress(OSError):
         print(f"pacelab: {line}", file=sys.stderr)
 

@@ -475,4 +475,7 @@ def test_a_call_that_does_not_return_is_reported_while_it_runs(
     Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
     arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]
     assert main(["run", *arguments, "--seconds", "1", "--quiet"]) == 2
-    assert f"pacelab: {told} has not returned for 0.01 s; it is waited for, Ctrl-C ends it\n" in capsys.readouterr().err
+    assert (
+        f"pacelab: {told} has not returned for 0.01 s; PaceLab waits for it; press Ctrl-C to stop it\n"
+        in capsys.readouterr().err
+    )

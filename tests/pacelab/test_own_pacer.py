@@ -109,7 +109,7 @@ def test_user_pacer_of_which_nothing_runs_is_reported() -> None:
         async def measured(self, sample: Sample) -> None:  # type: ignore[override]
             self.interval_s = 0.1
 
-    with pytest.raises(ConfigError, match=r"pacer Async at .* failed:\n(.*\n)*TypeError: nothing of it runs: write"):
+    with pytest.raises(ConfigError, match=r"pacer Async at .* failed:\n(.*\n)*TypeError: its body does not run: write"):
         run_pacer(DOWN, Async)
 
 

@@ -66,7 +66,7 @@ def test_a_wait_of_several_workers_is_reported_once(
     monkeypatch.setattr("pacelab.user_code.waiting._said", set())
     assert len(list(each_finished(take_long, range(4), workers=Workers(jobs=2)))) == 4
     assert capfd.readouterr().err.splitlines() == [
-        "pacelab: loading 'slow.py' has not returned for 5 s; it is waited for, Ctrl-C ends it"
+        "pacelab: loading 'slow.py' has not returned for 5 s; PaceLab waits for it; press Ctrl-C to stop it"
     ]
 
 

@@ -119,7 +119,7 @@ def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("body", ["async def acknowledged(self, *a): pass", "def acknowledged(self, *a): yield"])
 def test_a_method_of_which_nothing_runs_is_reported(tmp_path: Path, body: str) -> None:
-    told = r"failed:\n  File .*mine\.py\", line \d+, in acknowledged\n(.*\n)*TypeError: its body does not run: write `def` "
+    told = r"failed:\n  File .*mine\.py\", line \d+, in acknowledged\n(.*\n)*TypeError: its body does not run: write"
     with pytest.raises(congestion.UserCodeError, match=told):
         pacelab.run(experiment(own(tmp_path, f"    {body}\n    def lost(self, *a): pass\n")))
 

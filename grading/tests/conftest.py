@@ -90,25 +90,25 @@ def _stops(kind: str, value: Any) -> None:
 @pytest.fixture
 def earns_all() -> Iterator[Callable[[Graded], bool]]:
     """Whether a source earns all points. The first check that takes points is the last one to run. An endless loop in
-    this process ends by an exception, which is raised again in each iteration.
+    this process ends by an exception after `TIMEOUT_S` of processor time. The exception is raised again and again.
     """
 
     def late(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
 
     def call(graded: Graded) -> bool:
-        signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S, AGAIN_S)
+        signal.setitimer(signal.ITIMER_PROF, TIMEOUT_S, AGAIN_S)
         try:
             verdict = graded(_stops)
         except (TimeoutError, _Caught):
             return False
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         return verdict.points == verdict.total
 
-    before = signal.signal(signal.SIGALRM, late)
+    before = signal.signal(signal.SIGPROF, late)
     yield call
-    signal.signal(signal.SIGALRM, before)
+    signal.signal(signal.SIGPROF, before)
 
 
 @pytest.fixture(scope="session")

@@ -90,6 +90,16 @@ def test_a_file_without_read_permission_is_no_zero() -> None:
     assert "make it readable and grade again" in verdict.results[0].got
 
 
+def test_functions_inside_a_class_are_named() -> None:
+    model = ASSIGNMENTS[1].model
+    inner = "".join(f"    {line}\n" for line in model[model.index("def decodes") :].splitlines())
+    verdict = judge(Submission(student="s", source=f"class Solution:\n{inner}"), ASSIGNMENTS[1], walls=NO_WALLS)
+    assert (verdict.points, verdict.status) == (0, "graded")
+    assert "compare the spelling with the template" in verdict.problems[0]
+    assert verdict.problems[1].startswith("decodes, senses, captured, relation, schedule, airtime_us, rts_nav_us, cts_")
+    assert verdict.problems[1].endswith("defined only inside a class or function; define each at the start of a line")
+
+
 @pytest.mark.usefixtures("engine")
 def test_the_largest_window_earns_nothing_for_its_round_trip() -> None:
     model = ASSIGNMENTS[2].model.replace("return packets_in_the_air(hops) + 1", "return 32")

@@ -137,8 +137,8 @@ STARVATION = Demo(
         "with it.",
         "Over static routes, Link RED with pacing gives up fewer packets than NewReno alone, but A and C still get "
         "less than 50 kbit/s each.",
-        "When contention destroys frames, AODV assumes that links are broken: NewReno alone then carries less than over "
-        "static routes, about a third less on average over many seeds.",
+        "When contention destroys frames, AODV assumes that links are broken: NewReno alone then carries less than "
+        "over static routes, about a third less on average over many seeds.",
     ),
     topology="cross-gateway",
     labels=("A", "", "", "B", "", "", "C", "", "", "D", "", "", "G", "", "", "", "", "", "", ""),

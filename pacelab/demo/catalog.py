@@ -38,7 +38,7 @@ HIDDEN = Demo(
         "of their frames collide at B.",
         "An RTS is short, and B's CTS silences the other sender: at 2 Mbit/s, A and C together carry more than four "
         "times as much with RTS/CTS.",
-        "At 11 Mbit/s the data frames are shorter, and RTS/CTS gains less than a quarter.",
+        "At 11 Mbit/s the data frames are shorter, and RTS/CTS changes the sum by less than a quarter.",
         "Drag C next to A, or set the carrier sense range to 400 m or more. A and C then sense each other, and carrier "
         "sense is enough.",
     ),
@@ -137,8 +137,8 @@ STARVATION = Demo(
         "with it.",
         "Over static routes, Link RED with pacing gives up fewer packets than NewReno alone, but A and C still get "
         "less than 50 kbit/s each.",
-        "When contention destroys frames, AODV assumes that links are broken: NewReno alone then carries at least a "
-        "tenth less than over static routes.",
+        "When contention destroys frames, AODV assumes that links are broken: NewReno alone then carries less than "
+        "over static routes, about a third less on average over many seeds.",
     ),
     topology="cross-gateway",
     labels=("A", "", "", "B", "", "", "C", "", "", "D", "", "", "G", "", "", "", "", "", "", ""),

@@ -16,8 +16,12 @@ from pacelab_topologies.shapes import fu
 
 SECONDS = 299.0
 """From the start of the first flow to the end, both in ns-2 and here."""
+GRID_SECONDS = 149.0
+"""The same on the grid, whose 169 nodes take ns-2 long."""
 SEEDS = range(1, 6)
 """As many as in ns-2."""
+WITHOUT_ARP = "grid-without-arp"
+"""Rows of ns-2 in which frames find their next hop without ARP, as in PaceLab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,11 @@ class Case:
         return f"{self.topology} {self.hops} hops W={self.window_pkts}{many}"
 
     @property
+    def seconds(self) -> float:
+        """The length of the run."""
+        return GRID_SECONDS if self.topology.startswith("grid") else SECONDS
+
+    @property
     def config(self) -> dict[str, Any]:
         """The configuration without its seed."""
         places, ends = self._layout()
@@ -48,7 +57,7 @@ class Case:
             positions_m=places,
             flows=flows,
             radio=air_case.Radio(rate_mbps=2, preset="ns2-2001"),
-            seconds=SECONDS,
+            seconds=self.seconds,
             routing="aodv-2001",
         )
 

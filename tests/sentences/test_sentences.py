@@ -151,7 +151,7 @@ def test_gains_and_losses_are_the_rows() -> None:
     goodput = means()
     cases = {(case, routing) for case, routing, _ in goodput}
     over = {key: goodput[*key, "tcp-expect"] / goodput[*key, "tcp-gap"] - 1 for key in cases}
-    assert f"in the median it carries {statistics.median(over.values()):.0%} more".replace("%", " %") in WORDS
+    assert f"In the median it carries {statistics.median(over.values()):.0%} more".replace("%", " %") in WORDS
     alone = {key: goodput[*key, "delayed-ack"] / goodput[*key, "tcp-expect"] for key in cases}
     up = {key: ratio for key, ratio in alone.items() if key[0].startswith("chain") and key[0].endswith("up")}
     assert all(ratio > 1 for (_, routing), ratio in up.items() if routing == "static")

@@ -81,9 +81,11 @@ def _chapter(chapter: Chapter, book: Book) -> str:
 def _changes(chapter: Chapter) -> str:
     """Old and new verdicts side by side."""
     rows = [
-        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th><td class="v">{_verdict(entry.before)}</td>'
-        f'<td class="v">{_verdict(entry.verdict)}</td><td class="v">{_verdict(entry.was_verdict)}</td>'
-        f"<td>{escape(entry.change)}</td></tr>"
+        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th>'
+        + "".join(
+            f'<td class="v">{_verdict(verdict)}</td>' for verdict in (entry.before, entry.verdict, entry.was_verdict)
+        )
+        + f"<td>{escape(entry.change)}</td></tr>"
         for entry in chapter.entries
     ]
     names = ("claim", "before", "as stated, now", "as it was, now", "what changed")

@@ -19,13 +19,13 @@ CROWD = """
 from dataclasses import replace
 from pacelab_topologies.shapes.vagp import string
 
-def topology(*, connections: int = 1000):
+def topology(*, connections: int = 1000, per_second: int = 200):
     network = string(hops=4, voice=5, tcp=1, direction="down", interference="hidden", internet=0.001)
     tcp = next(flow for flow in network.flows if flow.call is None)
     calls = [flow for flow in network.flows if flow.call is not None]
-    return replace(network, flows=(*calls, *(replace(tcp, start_s=i / 200) for i in range(connections))))
+    return replace(network, flows=(*calls, *(replace(tcp, start_s=i / per_second) for i in range(connections))))
 """
-"""A download on each connection. One connection more starts every 5 ms, and none ends."""
+"""A download on each connection. Unless told otherwise one connection more starts every 5 ms, and none ends."""
 
 
 def worst_mos(run: dict[str, Any]) -> float:
@@ -54,6 +54,26 @@ def test_calls_beside_a_thousand_connections_keep_their_quality(tmp_path: Path, 
     assert 0.9 * RATE_BPS < into_the_air_bps(run) <= RATE_BPS
     counters = gateway_counters(run)
     assert (counters["unpaced_flows"], counters["unpaced_segments"]) == (0, 0)
+
+
+BEYOND_THE_PROMISE: dict[str, dict[str, Any]] = {
+    "small packets": {"topology_options": {"connections": 100}, "payload_bytes": 100},
+    "a flood of SYNs": {"topology_options": {"connections": 10_000, "per_second": 1000}},
+}
+"""The rate limits the bits of packets with payload."""
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("load", BEYOND_THE_PROMISE.values(), ids=BEYOND_THE_PROMISE)
+def test_what_a_rate_does_not_limit_still_ruins_the_calls(tmp_path: Path, load: dict[str, Any]) -> None:
+    """docs/vagp.md says so. If a gateway limits these loads one day, change that page."""
+    (tmp_path / "crowd.py").write_text(CROWD)
+    paced: dict[str, Any] = {"scheme": "vagp-fixed", "pace_rate_bps": RATE_BPS}
+    run = pacelab.run(
+        Experiment(topology=str(tmp_path / "crowd.py"), duration_s=20, warmup_s=10, **load, **paced, **RADIO)
+    ).run
+    assert worst_mos(run) < 2
+    assert gateway_counters(run)["unpaced_segments"] == 0
 
 
 @pytest.mark.usefixtures("engine")

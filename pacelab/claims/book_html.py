@@ -82,16 +82,9 @@ def _changes(chapter: Chapter) -> str:
     """Old and new verdicts side by side."""
     rows = [
         f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th>'
-<<<<<<< HEAD
         f'<td class="v">{_verdict(entry.before)}</td><td class="v">{_verdict(entry.verdict)}</td>'
         f'<td class="v">{_verdict(entry.was_verdict)}</td>'
         f"<td>{escape(entry.change)}</td></tr>"
-=======
-        + "".join(
-            f'<td class="v">{_verdict(verdict)}</td>' for verdict in (entry.before, entry.verdict, entry.was_verdict)
-        )
-        + f"<td>{escape(entry.change)}</td></tr>"
->>>>>>> c53
         for entry in chapter.entries
     ]
     names = ("claim", "before", "as stated, now", "as it was, now", "what changed")

@@ -13,15 +13,9 @@ TOLERANCE = 0.06
 SAMPLE = [Case("chain", 1, 4, 32), Case("chain", 1, 16, 32), Case("cross", 2, 6, 32)]
 """Rows in which 2.35's AODV differs by 9 to 25 %."""
 OTHERWISE: dict[Case, Case] = {Case("grid", 4, 12, 4): Case(aodv_of_2001.WITHOUT_ARP, 4, 12, 4)}
-<<<<<<< HEAD
 """Rows that a tested difference takes out of the band, and the rows of ns-2 without this difference. PaceLab's AODV
 needs no ARP. On the grid with a window of 4, ARP lets two of ns-2's four flows starve with seed 1: 191, 167, 4 and
 3 kbit/s, without ARP 103, 81, 75 and 71.
-=======
-"""Rows that a tested difference takes out of the band, and the rows of ns-2 without it. PaceLab's AODV needs
-no ARP. On the grid with a window of 4, ARP lets two of ns-2's four flows starve with seed 1: 191, 167, 4 and 3 kbit/s,
-without ARP 103, 81, 75 and 71.
->>>>>>> c53
 """
 
 

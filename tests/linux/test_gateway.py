@@ -268,11 +268,16 @@ send(17, struct.pack('!HHHH', 7001, 7001, 8, 0))
     assert status["errors"] == 0
 
 
-def test_gateway_ipv6_passes_and_is_counted(line: Line) -> None:
+def add_ipv6(line: Line) -> None:
+    """Addresses and routes of IPv6; the station is fd00:2::1."""
     line.gateway.run("sysctl -qw net.ipv6.conf.all.forwarding=1")
     for net, host, inner in ((1, line.wired, "wired0"), (2, line.station, "air0")):
         line.gateway.run(f"ip -6 addr add fd00:{net}::fe/64 dev {inner} nodad")
         host.run(f"ip -6 addr add fd00:{net}::1/64 dev eth0 nodad; ip -6 route add default via fd00:{net}::fe")
+
+
+def test_gateway_ipv6_passes_and_is_counted(line: Line) -> None:
+    add_ipv6(line)
     agent = line.agent(*SCHEME)
     line.wired.run("ping -6 -c 3 -i 0.2 fd00:2::1")
     assert agent.stop()["passed_unseen"]["ipv6"] >= 6
@@ -317,6 +322,20 @@ def test_gateway_keeps_its_rate_with_a_thousand_connections(line: Line) -> None:
     assert status["hook"]["overflows"] > 0, "more came than 4 MiB hold"
     assert (status["hook"]["unpaced_segments"], status["held_pkts"] <= 8192, status["errors"]) == (0, True, 0)
     assert "pacing queue is full" in agent.said()
+
+
+def test_gateway_ipv6_keeps_the_rate_of_all(line: Line) -> None:
+    add_ipv6(line)
+    agent = line.agent("--scheme", "data-pacing", "--pace-rate", "2")
+    start_bytes, start_s = sent_on(line.gateway, "air0")
+    iperf(line.wired, line.station, "fd00:2::1", seconds=3)
+    end_bytes, end_s = sent_on(line.gateway, "air0")
+    status = agent.stop()
+    assert status["packets"]["paced_unread"] > 300, "500 full packets in three seconds"
+    assert status["errors"] == 0
+    # The mean includes the time in which nothing was sent, so a slow machine only lowers it.
+    assert end_bytes - start_bytes > 500_000
+    assert (end_bytes - start_bytes) * 8 / (end_s - start_s) < 1.03 * 2e6 * 1514 / 1500
 
 
 def test_gateway_paces_larger_packets_once_the_mtu_was_raised(line: Line) -> None:

@@ -273,8 +273,9 @@ def run_install(on: Machine, medium: str) -> Row | None:
     """The page's commands from the wheel to a network: what `which` finds, and the status while the network runs."""
     if medium == "stock":
         return None
-    install, which, start, status = install_commands()
-    typed = [f"sh sleep {SETTLE_S}", f"sh {status.removeprefix('sudo ')}"]
+    # The guest's root cannot read the installation's sudoers, and needs no sudo.
+    install, which, start, status = (command.removeprefix("sudo ") for command in install_commands())
+    typed = [f"sh sleep {SETTLE_S}", f"sh {status}"]
     outcome = on.run(
         [
             Step(command="cp -r /opt/mininet-wifi/examples /mnt/*.whl .; cat > /tmp/commands", stdin="\n".join(typed)),

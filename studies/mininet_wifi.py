@@ -311,7 +311,7 @@ def run_mode(on: Machine, medium: str, arguments: str, rate: str = "") -> Row:
     rates = iperf_mbps("\n".join(said))
     chosen = re.search(r"tx bitrate:\s+(.*)", said[-1])
     if "10.0.0.2" not in rates or chosen is None:
-        raise RuntimeError("\n".join(said))
+        return {"says": last_words("\n".join(said[:-1]))}
     return {"mbps": rates["10.0.0.2"][0], "rate": chosen[1].strip(), **counters(said[-1])}
 
 
@@ -471,9 +471,16 @@ def mode_table(rows: Mapping[tuple[str, str], Row]) -> list[str]:
     ]
     for mode in MODES:
         found = [rows.get((f"mode {mode}", medium)) for medium in MEDIA]
-        cells = [f"{row['mbps']:.1f} | {row['rate']}" if row else f"{NOT_RUN} |" for row in found]
+        cells = [mode_cells(row) for row in found]
         lines.append(f"| {mode} | {' | '.join(cells)} |")
     return lines
+
+
+def mode_cells(row: Row | None) -> str:
+    """Goodput and rate, or iperf3's message."""
+    if row is None:
+        return f"{NOT_RUN} |"
+    return f"{row['mbps']:.1f} | {row['rate']}" if "mbps" in row else f"`{row['says']}` |"
 
 
 def example_table(rows: Mapping[tuple[str, str], Row]) -> list[str]:

@@ -44,10 +44,11 @@ MODPROBE = """#!/bin/sh
 
 IWCONFIG = r"""#!/bin/sh
 # iwconfig IF essid NAME ap ADDRESS joins a network as soon as the interface is up. This kernel has no wireless
-# extensions, so nl80211 does it.
+# extensions, so nl80211 does it. Programs take no time here, so all stations would join in the same instant, and their
+# probe requests would collide. Therefore each station joins a different time later, less than a second.
 join() {
     { ip monitor link dev "$1" & sleep 0.05; ip link show dev "$1"; wait; } | while read -r line; do
-        case $line in *[\<,]UP[,\>]*) exec iw dev "$1" connect "$3" "$5" ;; esac
+        case $line in *[\<,]UP[,\>]*) sleep "0.$(printf %02d $(($$ % 100)))"; exec iw dev "$1" connect "$3" "$5" ;; esac
     done
 }
 if [ "${2:-}" = essid ] && [ "${4:-}" = ap ]; then

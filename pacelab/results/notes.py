@@ -58,7 +58,7 @@ def _unused(experiment: Experiment) -> list[str]:
     carried = [flow.carried for flow in experiment.flows]
     if experiment.cc == "newreno" or any(ENGINE_KIND[what.kind] == "tcp" and what.cc is None for what in carried):
         return []
-    return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run uses it"]
+    return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
 
 
 def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
@@ -75,9 +75,9 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
     if not controls:
         nobodys |= dict.fromkeys(OF_TCP, "no flow of this run is TCP")
     if not experiment.rts:
-        nobodys["retry_long"] = "with --rts off, --retry-short limits the attempts of all frames"
+        nobodys["retry_long"] = "with --rts off all are --retry-short's"
     others = (name for name in SCHEME_OPTIONS if name not in scheme.options)
-    nobodys |= dict.fromkeys(others, "the scheme does not use it")
+    nobodys |= dict.fromkeys(others, "the scheme does not take it")
     found = []
     for name, why in nobodys.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
@@ -161,7 +161,9 @@ def _told_rates(experiment: Experiment, scheme: Scheme) -> list[str]:
     if experiment.rate_bps != AUTO or not scheme.points:
         return []
     mbps = experiment.data_rate_bps / BPS_PER_MBPS
-    return [f"scheme {scheme.name} assumed {mbps:g} Mbit/s at every hop; with --rate {AUTO}, hops are often slower"]
+    return [
+        f"scheme {scheme.name} counted with {mbps:g} Mbit/s at every hop; under --rate {AUTO} hops are often slower"
+    ]
 
 
 def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
@@ -182,7 +184,7 @@ def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
     if not far:
         return []
     return [
-        f"scheme {scheme.name}: the pace is too slow, because the scheme computes it from the whole round trip, wires "
-        f"included ({1000 * max(far.values()):g} ms; flows with long wires: {len(far)}); use tcp-gap, which leaves the "
-        "wires out, or a network without wires"
+        f"scheme {scheme.name}: its pace takes the whole round trip for the air's, the {1000 * max(far.values()):g} ms "
+        f"of wires (flows with far wires: {len(far)}) as well, and gives much less than the path carries: "
+        "take tcp-gap, which leaves the wires out, or a network without them"
     ]

@@ -193,7 +193,7 @@ def test_notes_of_a_users_claims_runs_are_reported(in_tmp: Path, capsys: pytest.
     text = claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0")
     claim.write_text(text.replace("rate: 2}", "rate: 2, cc: cubic}"))  # refused, because its traffic is UDP
     assert main(["reproduce", "mine.yaml", "--quick", "--jobs", "1"]) == 0
-    assert "note: congestion control cubic never acted: no flow of this run uses it\n" in capsys.readouterr().err
+    assert "note: congestion control cubic never acted: no flow of this run takes it\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

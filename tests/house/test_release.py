@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 
-PRIVATE_PATH = re.compile(r"(?<![\w.~}/-])/(?:root|home/(?!vagrant\b)\w+|Users/\w+)(?:/|\b(?![\w.-]))")
+PRIVATE_PATH = re.compile(r"(?<![\w.~}/-])/(?:root|home/(?!vagrant\b|pacelab\b)\w+|Users/\w+)(?:/|\b(?![\w.-]))")
 HOST = re.compile(r"\w+://(?:[^/\s\"'@]*@)?([\w.-]+)")
 BUILDS = re.compile(
     r"(^|/)(Cargo\.(toml|lock)|\.?cargo/config.*|requirements.*\.txt|uv\.(lock|txt)|pyproject\.toml|Makefile|Vagrantfile|package(-lock)?\.json"

@@ -330,7 +330,7 @@ def test_an_unused_option_that_varies_is_named_with_all_its_values(
 ) -> None:
     words = ["--hops", "1", "--no-wired", "--seeds", "1", "--seconds", "1", "--jobs", "1", "--pace-rate", "0.2,0.4,0.8"]
     assert main([command, "chain", "--schemes", "newreno", *words, "--out", "made"]) == 0
-    told = "note: --pace-rate 0.2,0.4,0.8 has no effect: the scheme does not use it\n"
+    told = "note: --pace-rate 0.2,0.4,0.8 has no effect: the scheme does not take it\n"
     assert told in capsys.readouterr().err
 
 

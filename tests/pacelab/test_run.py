@@ -129,7 +129,7 @@ def test_run_with_a_scheme_that_never_acts_reports_it(in_tmp: Path, capsys: pyte
 def test_an_unused_congestion_control_is_reported_and_not_in_the_runs_name(
     in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    unused = "note: congestion control cubic never acted: no flow of this run uses it"
+    unused = "note: congestion control cubic never acted: no flow of this run takes it"
     assert main(["run", "hidden", "--seconds", "1", "--cc", "cubic"]) == 0  # refused, because its traffic is UDP
     out, err = capsys.readouterr()
     assert "; newreno, " in out

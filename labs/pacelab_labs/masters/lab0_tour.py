@@ -11,10 +11,11 @@
 #
 # How to work through a lab: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose an answer
 # before you run the next cell. Where a cell says `raise lab.Todo`, replace that line with your code and run the cell.
-# A check then reports what your code returned and names the mistake if it knows it. From your third try on, the check
-# also shows the expected value. If you are stuck, `lab.hint("lab0.window")` in a new cell shows a hint, then a second
-# hint, and then a solution. You cannot break anything. (If you choose *Run All Cells*, Jupyter stops at the first
-# unsolved exercise and scrolls to the bottom of the notebook. Scroll up to that exercise.)
+# A check then reports what your code returned. If the check recognises the mistake, the check names the mistake. From
+# your third try on, the check also shows the expected value. If you are stuck, `lab.hint("lab0.window")` in a new
+# cell shows a hint, then a second hint, and then a solution. You cannot break anything. (If you choose *Run All
+# Cells*, Jupyter stops at the first unsolved exercise and scrolls to the bottom of the notebook. Scroll up to that
+# exercise.)
 
 # %%
 import math
@@ -26,8 +27,8 @@ lab.back_ends()
 # %% [markdown]
 # A back end is the program that carries out an experiment. The table lists PaceLab's back ends and shows which of them
 # this computer can use. All labs run on `sim`, which uses virtual time and needs no root rights. The cells *On real
-# hosts* use another back end if this computer has another one. Otherwise these cells show results that were recorded on
-# another computer.
+# hosts* use another back end if this computer has a second back end. Otherwise these cells show results that were
+# recorded on another computer.
 #
 # ## A network
 # The nodes of this network form a line and are 200 m apart. The network is from a paper of 2006, which this lab cites
@@ -44,8 +45,7 @@ lab.network_map(
 
 # %% [markdown]
 # ## An experiment
-# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. A scheme is a variant of
-# TCP, for example plain TCP NewReno, or TCP with pacing. Everything that you leave out has a default: 802.11b at 11
+# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. A scheme is a change of TCP, of the gateway or of the link layer, for example plain TCP NewReno, or TCP with pacing. Everything that you leave out has a default: 802.11b at 11
 # Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the wired host. The wired part consists of three
 # links of 40 ms each, so a round trip takes a quarter of a second. A path with such a long round trip needs a large
 # window. We use 64 packets. The window matters: over a chain of only one hop, TCP delivers half as much data per second
@@ -162,7 +162,7 @@ lab.explore(
 #
 # Find TCP's first ACK on its way from n4 to n0. (For the radio a TCP ACK is data, so it appears as a narrow D.) Then
 # find the two packets that this ACK releases, on their way to n4. Two RTSs of n0 got no answer. At that time another
-# node was sending, and n0 was too far away to sense it. Which node? (Lab 1 explains NAV, EIFS, △ and ∅C.)
+# node was sending, and n0 was too far away to sense it. Which node was sending? (Lab 1 explains NAV, EIFS, △ and ∅C.)
 
 # %%
 lab.air(experiment, from_ms=245, to_ms=276)
@@ -211,10 +211,10 @@ lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 # %% [markdown]
 # **Read the figure.** With AODV, TCP-GAP has the higher mean on chains of 4 hops and more. With static routes, the two
 # schemes are close together for flows from wireless to wired. If the link layer gives up a frame because of contention,
-# AODV wrongly assumes that the link is broken. Pacing reduces contention, so AODV makes this mistake less often. With
-# AODV, which the paper also used, the direction of our means agrees with the paper. Three seeds are too few to check
-# the size of the gain. `pacelab claims` lists every claim that we checked, with the verdict from longer runs and
-# the reason.
+# AODV wrongly assumes that the link is broken. Pacing reduces contention, so AODV makes this mistake less often. The
+# paper also used AODV. With AODV our result agrees with the paper in sign: TCP-GAP has the higher mean. Three seeds
+# are too few to check the size of the gain. `pacelab claims` lists every claim that we checked, with the verdict from
+# longer runs and the reason.
 #
 # When do two schemes differ at a given number of hops? In the labs we use a cautious rule of thumb. If the two 95 %
 # intervals do not overlap, we say that the schemes differ. If the intervals overlap, we leave the question open and run
@@ -246,8 +246,8 @@ lab.on_real_hosts("lab0.chain", short)
 
 # %% [markdown] tags=["after"]
 # * Four hops carry less than a quarter of what one hop carries: the hops share the channel and mostly take turns.
-# * With AODV, TCP-GAP has the higher mean from 4 hops on. Over static routes, wireless to wired, the two schemes are
-#   close.
+# * With AODV, TCP-GAP has the higher mean from 4 hops on. With static routes, the goodputs of the two schemes are
+#   close for flows from wireless to wired.
 # * A difference between two means is not enough to show that one scheme is better: at 7 hops, with three seeds, the
 #   intervals still overlap.
 
@@ -257,8 +257,8 @@ lab.on_real_hosts("lab0.chain", short)
 #    cause? Measure the goodput without them: `Experiment(topology="chain", topology_options={"hops": 1, "wired":
 #    False}, traffic="udp-saturated")`.
 # 2. In the interactive figure, increase the number of wireless hops one by one. Write down the mean goodput of each
-#    chain, which is printed below the figure. Beyond which length does one more hop cost almost no goodput? Why at that
-#    length?
+#    chain, which is printed below the figure. Beyond which length does one more hop cost almost no goodput? Why does
+#    this happen at that length?
 #
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
 # Networks and the Internet*, MSWiM 2006. R. Jain: *The Art of Computer Systems Performance Analysis*, chapter 13
@@ -277,6 +277,6 @@ lab.on_real_hosts("lab0.chain", short)
 #
 # Question 1: the UDP run shows the goodput without the ACKs of TCP.
 #
-# Question 2: about four to five hops. On longer chains, the first hop and the fifth hop can send at the same time, so
-# the goodput hardly falls any more; the goodput is then less than a fifth of one hop's goodput. Students who answered
+# Question 2: about four to five hops. On longer chains, the first and the fifth hop can be busy at the same time, so
+# the goodput hardly falls any more. The goodput is then less than a fifth of one hop's goodput. Students who answered
 # "the hops work in parallel" think of a chain of wires.

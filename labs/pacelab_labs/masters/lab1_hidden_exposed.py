@@ -31,10 +31,10 @@ lab.back_ends()
 # A receiver keeps the frame that it is receiving if the other frame is at least 10 dB weaker. This is called
 # **capture**. Beyond 86 m, power falls with the fourth power of the distance (two-ray ground model).
 #
-# The next cell gives both rules as functions. `advantage_db` says how much stronger a frame arrives from `near_m` than
-# from `far_m`. `interference_m` is the interference range of a link of `link_m` metres: a frame over this link survives
-# if it arrives at least `capture_db` stronger than the other sender's frame. A sender that the receiver cannot sense
-# does no harm.
+# The next cell defines two functions: one for the path loss beyond 86 m, and one for the interference range with
+# capture. `advantage_db` says how much stronger a frame arrives from `near_m` than from `far_m`. `interference_m` is
+# the interference range of a link of `link_m` metres: a frame over this link survives if it arrives at least
+# `capture_db` stronger than the other sender's frame. A sender that the receiver cannot sense does no harm.
 
 # %%
 import math
@@ -57,8 +57,9 @@ print(f"interference range of a link of 200 m: {interference_m(200, 10, 550):.0f
 # * An **exposed terminal** senses the link's sender and waits, although it is outside the interference range of the
 #   link's receiver.
 #
-# The picture shows figure 1 of [Fu et al. 2005], drawn from our topology: nine nodes, 200 m apart; E sends to F. The
-# paper uses an interference range of 550 m, as if there were no capture. Which nodes are hidden, and which are exposed?
+# The picture shows figure 1 of [Fu et al. 2005], drawn from our topology. Nine nodes are 200 m apart, and E sends to
+# F. The paper uses an interference range of 550 m, as if there were no capture. Which nodes are hidden, and which are
+# exposed?
 
 # %%
 chain = load_topology("chain", hops=8, wired=False)
@@ -81,10 +82,10 @@ lab.check("lab1.roles", roles)
 lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=interference_m(200, 10, 550))
 
 # %% [markdown]
-# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more, because H is 400 m from
-# F. By the definition above, node D is now exposed: D senses E and waits, although a frame from D would not destroy the
-# data frame at F. But D has a good reason to wait: a frame from D would destroy the ACK that F sends to E. Remember
-# node H. A later part of this lab uses H again.
+# With capture, the interference range of a 200 m link is 356 m. H is 400 m from F, so H is no longer hidden. No other
+# node was hidden. By the definition above, node D is now exposed: D senses E and waits, although a frame from D would
+# not destroy the data frame at F. But D has a good reason to wait: a frame from D would destroy the ACK that F sends
+# to E. Remember node H. A later part of this lab uses H again.
 #
 # ## Hidden
 # Two senders send to one receiver in the middle. Each sender is out of the other sender's range. (In this topology, the
@@ -190,8 +191,8 @@ def two_exposed_senders():
 # There are four layouts. *in-line*: each receiver is to the right of its sender. *back-to-back*: the senders are
 # between the receivers. *facing*: the receivers are between the senders. *shared*: both senders send to one receiver in
 # the middle. (The figure stops at 490 m in this layout, because the receiver decodes neither sender if they are farther
-# apart.) For each layout except *shared*, find the distance from which on each pair has nine tenths of its full goodput
-# or more. Then set the sense range to 250 m. What gets better, and what gets worse?
+# apart.) For each layout except *shared*, find the distance beyond which each pair keeps at least nine tenths of its
+# full goodput. Then set the sense range to 250 m. What gets better, and what gets worse?
 
 
 # %%
@@ -278,7 +279,7 @@ lab.fates(*(Experiment(**H_SENDS, rts=on, **UDP) for on in (False, True)), sende
 # RTS without an answer as ∅C. Without RTS/CTS, F answers E's data frame only with an ACK. A station sends an ACK
 # without sensing the channel first, so F is not blocked.
 #
-# The names in the timeline: E is n0, F n1, H n2, I n3.
+# In the timeline, E is n0, F is n1, H is n2, and I is n3.
 
 # %%
 lab.air(*(Experiment(**H_SENDS, rts=on, rate_bps=2_000_000) for on in (False, True)))
@@ -321,10 +322,10 @@ lab.table(
 
 # %% [markdown]
 # ### Exercise: starve a link by RTS/CTS
-# Now put H where it does this harm. E sends to F over `link_m` metres, H sends to I over the same distance, all four
-# in line (E, F, H, I). Stations sense each other up to `sense_m` metres. Return a distance from E to H at which E→F
-# keeps its goodput without RTS/CTS, but starves with RTS/CTS (preset `ns2`). `pacelab demo solve-starve` opens the
-# same problem in the browser, with nodes to drag.
+# Now place H so that RTS/CTS starves the link. All four nodes are on one line, in the order E, F, H, I. E sends to F
+# over `link_m` metres, and H sends to I over the same distance. Stations sense each other over distances up to
+# `sense_m` metres. Return a distance from E to H at which E→F keeps its goodput without RTS/CTS, but starves with
+# RTS/CTS (preset `ns2`). `pacelab demo solve-starve` opens the same problem in the browser, with nodes to drag.
 
 
 # %%
@@ -422,15 +423,15 @@ for shift in (40, 45):
 # Capture saves the near sender's frames, but the far sender starves. So capture helps only one of the two senders, and
 # the shares become unfair. Compare each sender's goodput without RTS/CTS with the goodput of one pair alone. With `ns2`
 # and `standard`, the near sender gets less than a fifth if the shift is 40 m or less, and more than nine tenths if the
-# shift is 45 m or more. The result is the same for a shift to the left and to the right. The far sender never gets a
-# fifth, whatever the preset.
+# shift is 45 m or more. The result is the same for a shift to the left and to the right. With each preset, the far
+# sender gets less than a fifth.
 #
 # ## Why stock wmediumd shows none of this
 # Mininet-WiFi emulates a wireless network with real Linux hosts. A separate program, the *medium*, decides which host
-# receives each frame, and when. Mininet-WiFi usually uses the medium `wmediumd`. wmediumd models neither carrier sense
-# nor collisions. It delivers a frame at `max(now, last expiry) + airtime`. Here *airtime* is the time that, by
-# wmediumd's calculation, it takes to send the frame, and *last expiry* is the time at which wmediumd will have sent the
-# last frame that **any** station has queued so far.
+# receives each frame, and when. Mininet-WiFi can use the medium `wmediumd`. wmediumd models neither carrier sense
+# nor collisions. It delivers a frame at `max(now, last expiry) + airtime`. Here *airtime* is the time that wmediumd
+# calculates for sending the frame. *Last expiry* is the time at which wmediumd finishes the last frame in its queue.
+# The queue holds the frames of **all** stations.
 #
 # ### Exercise: the medium with a single queue
 
@@ -508,7 +509,8 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # together.
 #
 # Question 2: none. H is 400 m from F. With an interference range of 550 m and a decode range of 250 m, no CTS reaches
-# H. RTS/CTS fixes the hidden pair of this lab because these two ranges are equal there.
+# H. RTS/CTS fixes the hidden pair of this lab because, in that topology, the interference range and the decode range
+# are equal.
 #
 # Question 3: the receivers are also sending, and they are 210 m apart. The ACK of one receiver arrives at the other
 # receiver nearly as strong as the data frame that the other receiver is waiting for.

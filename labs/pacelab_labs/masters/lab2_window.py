@@ -11,8 +11,8 @@
 # Cell*. Then run your cell.
 #
 # The lab follows [Fu et al. 2005] and uses their setting: a chain without a wired part, 2 Mbit/s, and the physical
-# layer and MAC layer of ns-2 as it was in 2001, which the authors used. This ns-2 had other frame formats and other
-# waiting times than later versions, and its TCP had a minimum retransmission timeout of 1 s.
+# layer and MAC layer of ns-2. The authors used the ns-2 of 2001. This ns-2 had other frame formats and other waiting
+# times than later versions, and its TCP had a minimum retransmission timeout of 1 s.
 
 # %%
 from statistics import fmean, stdev
@@ -151,15 +151,16 @@ lines = {
 lab.curves(lengths, lines, xlabel="hops", ylabel="window (packets)")
 
 # %% [markdown]
-# From 4 to 20 hops, the mean of W\* grows with the length of the chain. From 7 to 16 hops, it is 1.6 to 3.2 packets
-# above h/4 (in the paper, one or two), and the seeds differ by one to three packets. At 20 hops the seeds differ by
-# seven packets, and at 24 hops the mean is lower than at 20 hops: the curve is so flat that chance decides which window
-# is within 1 % of the best. Do not trust a single seed there. At 4 hops a window of one packet is best in our runs; in
-# the paper, the best window of short chains is one or two packets above h/4.
+# From 4 to 20 hops, the mean of W\* grows with the length of the chain. From 7 to 16 hops, the mean is 1.6 to 3.2
+# packets above h/4 (in the paper, one or two packets). The seeds differ by one to three packets. At 20 hops the seeds
+# differ by seven packets. At 24 hops the mean is lower than at 20 hops. The curve is so flat that chance decides
+# which window is within 1 % of the best. Do not trust a single seed for chains of 20 or more hops. At 4 hops a window
+# of one packet is best in our runs; in the paper, the best window of short chains is one or two packets above h/4.
 #
-# `pacelab claims` uses longer runs. Its verdict for this figure is "not reproduced", above all because of the chain of
-# 4 hops: the paper's best window would be 2 or 3 packets, but in our runs one packet is best by more than 2 %. On long
-# chains the curve is so flat that the comparison decides little.
+# `pacelab claims` uses longer runs. The verdict for this figure is "not reproduced". The main reason is the chain of
+# 4 hops. In the paper, the best window of this chain is 2 or 3 packets. In our runs the best window is one packet,
+# and the difference is more than 2 %. On long chains the curve is so flat that a comparison of best windows shows
+# little.
 #
 # ## Explore
 
@@ -186,15 +187,15 @@ lab.explore(
 # window of 32 packets costs 4 % of the best goodput. With this AODV, it costs 23 %, and with `aodv`, the AODV of a
 # later ns-2, it costs 38 % (means of ten seeds of a minute each). The figure shows one seed of 15 s, so it varies much
 # more: with `aodv-2001` and seeds 1 to 10, the loss lies between 7 and 65 %. When the link layer gives up a packet,
-# AODV assumes that the link is broken. AODV then searches for a new route and finds the old route again. In these runs
-# with AODV, most of the goodput that a window of 32 costs is due to this behaviour of AODV. The same may be true of
+# AODV assumes that the link is broken. AODV then searches for a new route and finds the old route again. In these
+# runs, this behaviour of AODV causes most of the loss of goodput at a window of 32 packets. The same may be true of
 # papers that used AODV.
 #
 # Three statements hold in this figure, which uses seed 1, at all settings with a queue of 10 packets or more. With
-# static routes, take the smallest window in the figure that is at least h/4 + 1: its goodput is at least nine tenths of
-# the best goodput. With static routes, the goodput at a window of 32 is less than a quarter below the best goodput.
-# With either AODV, 6 hops or more and 1460 bytes, the goodput at a window of 32 is more than a tenth below the best
-# goodput. (With other seeds the difference can be smaller.)
+# static routes, the smallest window in the figure that is at least h/4 + 1 has at least nine tenths of the best
+# goodput. With static routes, the goodput at a window of 32 is less than a quarter below the best goodput. If
+# *routing* is `aodv` or `aodv-2001`, *hops* is 6 or more and *payload* is 1460 bytes, the goodput at a window of
+# 32 is more than a tenth below the best goodput. (With other seeds the difference can be smaller.)
 
 # %% [markdown]
 # ## What window does TCP choose?
@@ -266,8 +267,8 @@ lab.table(
 # failure probability as if every attempt were independent. But failures come in groups. If a receiver cannot answer, a
 # long data frame two hops away is blocking the receiver, and this frame often still blocks the receiver at the next
 # attempt. Also, RTSs fail more often at some nodes than at others. Both effects make the model's result too low, as at
-# a window of 32. They do not explain why the result is too high at a window of 4. The paper's model (its equations 1 to
-# 4) makes the same assumption; `pacelab claims` shows how large the error is.
+# a window of 32. They do not explain why the result is too high at a window of 4. The paper's model (its equations 1
+# to 4) makes the same assumption. `pacelab claims` shows how large the error is.
 #
 # ### The paper's figure 10a, from our data
 # Overflow matters only with very small queues.
@@ -294,7 +295,7 @@ lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets l
 #
 # `packet_ms` is the time that a packet and its TCP ACK occupy one hop. Each of the two needs one 802.11 exchange: 0.43
 # ms of waiting (DIFS, the mean backoff, three SIFS) and four frames (RTS, CTS, data, ACK). In the ns-2 of 2001, all
-# bits are sent at the same rate, also the 24 bytes of each preamble.
+# bits are sent at the same rate, including the 24 bytes of each preamble.
 #
 # `EachInterval` is a pacer: a class that tells the sender how long to wait between two packets (`interval_s`). PaceLab
 # calls the pacer's method `measured` after each round-trip time that TCP measures. Here `measured` does nothing, so the
@@ -375,7 +376,7 @@ lab.on_real_hosts("lab2.window", *(today.vary(window_pkts=window) for window in 
 #
 # **Further reading.** Z. Fu, H. Luo, P. Zerfos, S. Lu, L. Zhang, M. Gerla: *The Impact of Multihop Wireless Channel on
 # TCP Performance*, IEEE Transactions on Mobile Computing 4 (2005). J. Li et al.: *Capacity of Ad Hoc Wireless
-# Networks*, MobiCom 2001. `pacelab report fu` prints the claims.
+# Networks*, MobiCom 2001. `pacelab report fu` writes a page with the claims.
 
 # %% [markdown]
 # ### Your answers

@@ -45,11 +45,12 @@ lab.network_map(
 
 # %% [markdown]
 # ## An experiment
-# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. A scheme is a change of TCP, of the gateway or of the link layer, for example plain TCP NewReno, or TCP with pacing. Everything that you leave out has a default: 802.11b at 11
-# Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the wired host. The wired part consists of three
-# links of 40 ms each, so a round trip takes a quarter of a second. A path with such a long round trip needs a large
-# window. We use 64 packets. The window matters: over a chain of only one hop, TCP delivers half as much data per second
-# with a window of 32 packets as with 64 packets.
+# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. A scheme is a variant of
+# TCP, of the gateway or of the link layer, for example plain TCP NewReno, or TCP with pacing. Everything that you
+# leave out has a default: 802.11b at 11 Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the
+# wired host. The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. A
+# path with such a long round trip needs a large window. We use 64 packets. The window matters: over a chain of only
+# one hop, TCP delivers half as much data per second with a window of 32 packets as with 64 packets.
 
 # %%
 experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)

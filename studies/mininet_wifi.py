@@ -82,8 +82,9 @@ def page_text() -> str:
 
 def section(script: str) -> str:
     """The part of the page about a script of the page, up to the next heading."""
-    begin = page_text().index(f"Save this script as `{script}`")
-    return page_text()[begin:].partition("\n## ")[0]
+    begin = re.search(rf"Save\s+this\s+script\s+as\s+`{re.escape(script)}`", page_text())
+    assert begin is not None, script
+    return page_text()[begin.start() :].partition("\n## ")[0]
 
 
 def script_text(script: str) -> str:

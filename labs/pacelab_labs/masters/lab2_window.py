@@ -157,10 +157,10 @@ lab.curves(lengths, lines, xlabel="hops", ylabel="window (packets)")
 # which window is within 1 % of the best. Do not trust a single seed for chains of 20 or more hops. At 4 hops a window
 # of one packet is best in our runs; in the paper, the best window of short chains is one or two packets above h/4.
 #
-# `pacelab claims` lists verdicts of longer runs. The verdict for this figure is "not reproduced". The main reason is the chain of
-# 4 hops. In the paper, the best window of this chain is 2 or 3 packets. In our runs the best window is one packet,
-# and the difference is more than 2 %. On long chains the curve is so flat that a comparison of best windows shows
-# little.
+# `pacelab claims` lists verdicts of longer runs. The verdict for this figure is "not reproduced". The main reason is
+# the chain of 4 hops. In the paper, the best window of this chain is 2 or 3 packets. In our runs the best window is
+# one packet, and the difference is more than 2 %. On long chains the curve is so flat that a comparison of best
+# windows shows little.
 #
 # ## Explore
 

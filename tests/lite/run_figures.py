@@ -96,7 +96,7 @@ def test_the_pointer_shows_the_nearest_value(page: Any) -> None:
     panel.hover(position={"x": box["width"] * 0.5 + 3, "y": box["height"] * 0.2 - 2})
     assert told(page, "lines") == "tcp-gap: goodput 8 kbit/s, time 5 s"
     panel.hover(position={"x": box["width"] * 0.25, "y": box["height"] * 0.5})
-    assert page.locator("#lines .pf-told:visible").count() == 0
+    page.locator("#lines .pf-told").last.wait_for(state="hidden")
 
 
 def test_the_arrow_keys_read_all_values(page: Any) -> None:
@@ -122,16 +122,16 @@ def test_the_arrow_keys_read_all_values(page: Any) -> None:
 def test_the_legend_hides_a_line_and_its_values(page: Any) -> None:
     button = page.locator("#lines").get_by_role("button", name="tcp-gap")
     line = page.locator("#lines .pf-stage [data-name]").nth(1)
-    assert line.is_visible()
+    line.wait_for(state="visible")
     button.focus()
     page.keyboard.press("Enter")
-    assert button.get_attribute("aria-pressed") == "false"
-    assert not line.is_visible()
+    page.locator("#lines").locator("button[aria-pressed=false]", has_text="tcp-gap").wait_for()
+    line.wait_for(state="hidden")
     page.locator("#lines .pf-panel").focus()
     page.keyboard.press("ArrowUp")
     assert told(page, "lines").startswith("newreno: ")
     button.click()
-    assert line.is_visible()
+    line.wait_for(state="visible")
 
 
 def test_frames_on_the_air_are_reported(page: Any) -> None:

@@ -64,5 +64,4 @@ def test_work_survives_a_reload(worked: tuple[Any, list[str], list[str]]) -> Non
     page.keyboard.press("Control+S")
     page.wait_for_timeout(2_000)
     page.reload()
-    page.locator(".jp-CodeCell").first.wait_for(timeout=LONGEST_MS)
-    assert "# my own line" in page.locator(".jp-CodeCell .cm-content").first.inner_text()
+    page.locator(".jp-CodeCell .cm-content", has_text="# my own line").first.wait_for(timeout=LONGEST_MS)

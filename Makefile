@@ -88,7 +88,7 @@ DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo: $(DEMO_ENGINE)  ## build the engine of the live demonstrations
 
 $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
-	@$(NAMELESS) tools/demo-engine $@
+	@$(NAMELESS) CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)/wasm" tools/demo-engine $@
 
 # This target runs no experiment: figures and tables come from stored results of full runs.
 docs: build  ## write pages from stored results to build/docs: the papers' claims with figures, the book, who wins where
@@ -313,15 +313,15 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@tools/with-progress "wheels' packages" tools/sync --group wheels
 	@touch $@
 
-# maturin builds the Rust parts and shows cargo's progress. The algorithms compile in parallel to the engine, which mostly uses
-# one core; they ignore Ctrl-C, so the trap ends them. The Python packages are installed as links to their folders.
+# maturin builds the Rust parts and shows cargo's progress. Linking mostly uses one core. Meanwhile the demonstrations' engine and
+# the algorithms compile, without output: if one fails, its own target repeats it. The Python packages are installed as links to
+# their folders.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/*/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
 	@rm -rf $(RUST_WHEELS)
-	@tools/with-progress "the air" $(MATURIN) -m medium/mediumd/Cargo.toml
-	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; \
-	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS); \
-	    code=$$?; wait; exit $$code
+	@tools/in-parallel "the rest" "(nice $(MAKE) $(DEMO_ENGINE); nice $(PY) tools/native) >/dev/null 2>&1 || :" sh -c '\
+	    tools/with-progress "the air" $(MATURIN) -m medium/mediumd/Cargo.toml && \
+	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)'
 	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall $(RUST_WHEELS)/*.whl \
 	    $(addprefix -e ./,. $(PRODUCTS))
 	@touch $@

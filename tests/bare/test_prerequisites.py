@@ -401,7 +401,8 @@ def test_the_parallel_compilation_ends_with_the_engines_at_ctrl_c(machine: Machi
     machine.program("python", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
     (folder / "tools").mkdir()
     (folder / "tools/prerequisites").symlink_to(folder / "bin/maturin")
-    (folder / "tools/with-progress").symlink_to(TOOLS / "with-progress")
+    for name in ("with-progress", "in-parallel"):
+        (folder / "tools" / name).symlink_to(TOOLS / name)
     (folder / "pyproject.toml").touch()
     command = ["make", "-C", str(folder), "-f", str(ROOT / "Makefile"), "-o", ".venv/.installed", ".venv/.built"]
     build = subprocess.Popen(

@@ -143,9 +143,9 @@ def calls(hook: Hook, now_ns: int, event: SegmentSeen) -> list[tuple[str, str]]:
     return seen
 
 
-def test_a_packet_of_tcp_gap_takes_few_calls_over_few_files() -> None:
+def test_a_packet_of_tcp_gap_takes_few_calls_over_few_files(request: pytest.FixtureRequest) -> None:
     if native.is_compiled():  # compiled code reports no calls
-        again = [sys.executable, "-m", "pytest", __file__]
+        again = [sys.executable, "-m", "pytest", f"{__file__}::{request.node.name}"]
         subprocess.run(again, env={**os.environ, "PACELAB_INTERPRETED": "1"}, check=True)
         return
     hook, now_ns, seq = TcpGapGateway(), 0, 0

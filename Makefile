@@ -85,10 +85,11 @@ $(VENV)/.guided: $(VENV)/.profile
 
 # The same simulator for web pages.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
+DEMO_SETTINGS = $(NAMELESS) CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)/wasm"
 demo: $(DEMO_ENGINE)  ## build the engine of the live demonstrations
 
 $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
-	@$(NAMELESS) CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)/wasm" tools/demo-engine $@
+	@$(DEMO_SETTINGS) tools/demo-engine $@
 
 # This target runs no experiment: figures and tables come from stored results of full runs.
 docs: build  ## write pages from stored results to build/docs: the papers' claims with figures, the book, who wins where
@@ -319,8 +320,8 @@ $(VENV)/.wheels: $(VENV)/.installed
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/*/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
 	@rm -rf $(RUST_WHEELS)
-	@tools/in-parallel "the rest" "(nice $(MAKE) $(DEMO_ENGINE); nice $(PY) tools/native) >/dev/null 2>&1 || :" sh -c '\
-	    tools/with-progress "the air" $(MATURIN) -m medium/mediumd/Cargo.toml && \
+	@tools/in-parallel "the rest" '(nice $(PY) tools/native; $(DEMO_SETTINGS) nice tools/demo-engine $(DEMO_ENGINE)) >/dev/null 2>&1; :' \
+	    sh -c 'tools/with-progress "the air" $(MATURIN) -m medium/mediumd/Cargo.toml && \
 	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)'
 	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall $(RUST_WHEELS)/*.whl \
 	    $(addprefix -e ./,. $(PRODUCTS))

@@ -39,6 +39,9 @@ PROJECTORS = (
     {"width": 1920, "height": 1080},
     {"width": 3840, "height": 2160},
 )
+SAMPLE = ("hidden", "starvation")
+"""Demonstrations of a short test. The others have the same page with other controls and take longer."""
+EACH_DEMO = [pytest.param(name, marks=[] if name in SAMPLE else [pytest.mark.thorough]) for name in DEMOS]
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 
@@ -96,7 +99,7 @@ FIRST_PAINT = """() => new Promise((resolve, reject) => {
 """Milliseconds; the entry may come after the page's own code has run."""
 
 
-@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize("name", EACH_DEMO)
 def test_page_starts_soon_and_is_accessible(open_demo, name: str, within) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -106,7 +109,7 @@ def test_page_starts_soon_and_is_accessible(open_demo, name: str, within) -> Non
     within(FIRST_PAINT_S, lambda: open_demo(name).evaluate(FIRST_PAINT) / 1e3)
 
 
-@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize("name", EACH_DEMO)
 def test_page_fits_a_projector(open_demo, name: str) -> None:
     page = open_demo(name)
     for size in PROJECTORS:
@@ -138,7 +141,7 @@ COVERED_WORDS = """() => {
 WIDTHS = (320, 390, 520, 760, 1280)
 
 
-@pytest.mark.parametrize("name", [*DEMOS, "new", "chain"])
+@pytest.mark.parametrize("name", [*EACH_DEMO, "new", "chain"])
 def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
     """No part is outside the window, the network is visible, and no text on a canvas covers another."""
     page = open_demo(name if name in DEMOS else open_editor(name, ["newreno", "delayed-ack"]), init=HEAR_WORDS)
@@ -172,7 +175,12 @@ ZOOMED_TWICE = (683, 384)
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("random", (390, 844)), ("random", (1366, 768)), ("random", ZOOMED_TWICE), ("window", ZOOMED_TWICE)],
+    [
+        ("random", (390, 844)),
+        pytest.param("random", (1366, 768), marks=pytest.mark.thorough),
+        pytest.param("random", ZOOMED_TWICE, marks=pytest.mark.thorough),
+        ("window", ZOOMED_TWICE),
+    ],
 )
 def test_a_network_s_legend_covers_no_word(open_demo, name: str, size: tuple[int, int]) -> None:
     page = open_demo(name if name in DEMOS else open_editor(name, ["newreno"]))
@@ -297,7 +305,7 @@ def same_configuration(page: sync_api.Page, demo: Demo, values: dict[str, object
     assert shown == expected
 
 
-@pytest.mark.parametrize("name", [name for name, demo in DEMOS.items() if not demo.python])
+@pytest.mark.parametrize("name", [each for each in EACH_DEMO if not DEMOS[each.values[0]].python])
 def test_controls_configure_the_engine_as_python_does(open_demo, name: str) -> None:
     page, demo, dice = open_demo(name), find_demo(name), Random(name)
     for _ in range(5):
@@ -389,7 +397,7 @@ SMALL_LABELS = """() => {
 """axe does not check drawings on canvases: timeline.js and curves.js have their own minimum."""
 
 
-@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize("name", EACH_DEMO)
 def test_no_label_is_small_on_a_projector(open_demo, name: str) -> None:
     page = open_demo(name)
     page.set_viewport_size({"width": 1280, "height": 720})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import shutil
 import subprocess
@@ -19,7 +20,8 @@ NODE = shutil.which("node")
 GENERATE = runpy.run_path(str(ROOT / "labs" / "generate.py"))
 MASTERS = GENERATE["masters"]()
 SAMPLE = ("lab5_voice", "lab7_capstone")
-"""With labs 0 and 1, which run_lab_pages.py works through, they call every function of `pacelab_labs` that a lab calls."""
+"""Labs of a short test. In a short test, run_lab_pages.py works through `IN_PAGES`."""
+IN_PAGES = ("lab0_tour", "lab1_hidden_exposed")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs npm")
 
 
@@ -36,6 +38,11 @@ def run_lab(master: Path) -> dict[str, Any]:
     assert ended.returncode == 0, ended.stderr
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return found
+
+
+def test_a_short_test_calls_every_function_that_a_lab_calls() -> None:
+    calls = {each.stem: set(re.findall(r"\blab\.(\w+)\(", each.read_text("utf-8"))) for each in MASTERS}
+    assert set().union(*(calls[name] for name in (*SAMPLE, *IN_PAGES))) == set().union(*calls.values())
 
 
 @pytest.mark.parametrize(

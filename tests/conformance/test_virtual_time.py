@@ -21,6 +21,10 @@ SEEDS = 3
 """Seeds of the simulator, which is fast; the test uses their median."""
 
 
+SAMPLE = ("hidden 2 Mbit/s RTS on", "tcp-gap over 4 hops")
+"""Plans of a short test: one of each kind of traffic."""
+
+
 def plans() -> list[Plan]:
     """One plan of each kind, shortened."""
     names = {
@@ -35,7 +39,10 @@ def plans() -> list[Plan]:
     return [replace(known[name], seconds=seconds, runs=1) for name, seconds in names.items()]
 
 
-@pytest.mark.parametrize("plan", plans(), ids=lambda plan: plan.name)
+@pytest.mark.parametrize(
+    "plan",
+    [pytest.param(plan, id=plan.name, marks=[] if plan.name in SAMPLE else [pytest.mark.thorough]) for plan in plans()],
+)
 def test_real_linux_agrees_with_the_simulator(plan: Plan) -> None:
     for what, remedy in missing_for_uml():
         pytest.skip(f"no {what} here: {remedy}")

@@ -16,6 +16,9 @@ from pacelab.running.runner import run
 
 pytestmark = pytest.mark.guest
 
+BATMAN = pytest.param("batman-adv", marks=pytest.mark.thorough)
+"""Not in a short test, which has one protocol of meshes."""
+
 WALK = """\
 version: 1
 name: walk
@@ -57,7 +60,7 @@ def static_bps() -> float:
     return fmean(goodput_bps(run(STATIC.vary(seed=seed))) for seed in SEEDS)
 
 
-@pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])
+@pytest.mark.parametrize("routing", ["802.11s", BATMAN])
 def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str) -> None:
     meshes = [run(STATIC.vary(routing=routing, seed=seed)) for seed in SEEDS]
     ratio = fmean(map(goodput_bps, meshes)) / static_bps()
@@ -68,7 +71,7 @@ def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str) -> None:
     assert run(STATIC.vary(routing=routing, seed=SEEDS[0])).run == meshes[0].run
 
 
-@pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])
+@pytest.mark.parametrize("routing", ["802.11s", BATMAN])
 def test_a_trace_is_walked_and_its_walker_found_again(routing: str, tmp_path: Path) -> None:
     """The same walk as an ns-2 trace at 60 m/s. mediumd gets the position each 0.1 s, so it is off by 6 m at most."""
     (tmp_path / "walk.tcl").write_text('$ns_ at 10 "$node_(0) setdest 0 300 60"\n')
@@ -93,7 +96,7 @@ def test_a_trace_is_walked_and_its_walker_found_again(routing: str, tmp_path: Pa
     assert walked["longest_step_s"] < 0.15
 
 
-@pytest.mark.parametrize("routing", ["static", "802.11s", "batman-adv"])
+@pytest.mark.parametrize("routing", ["static", "802.11s", BATMAN])
 def test_walker_is_found_again_by_a_mesh_alone(routing: str, tmp_path: Path) -> None:
     (tmp_path / "walk.yaml").write_text(WALK)
     walk = Experiment(

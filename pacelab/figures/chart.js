@@ -62,11 +62,29 @@ function told(label, value) {
 
 // Signs at points.
 
+const corners = (radius, count, turn = 0) =>
+  `M${Array.from({ length: count }, (_, place) => {
+    const angle = turn + (2 * Math.PI * place) / count;
+    return `${fixed(radius * Math.sin(angle))} ${fixed(-radius * Math.cos(angle))}`;
+  }).join("L")}Z`;
+const arms = (radius, turn) =>
+  [0, 1, 2]
+    .map((place) => turn + (2 * Math.PI * place) / 3)
+    .map((angle) => `M0 0L${fixed(1.3 * radius * Math.sin(angle))} ${fixed(-1.3 * radius * Math.cos(angle))}`)
+    .join("");
+const OPEN = new Set("x|_+1234"); // strokes without a face
 const SIGNS = {
   s: (r) => `M${-r} ${-r}H${r}V${r}H${-r}Z`,
   "^": (r) => `M0 ${-r}L${r} ${r}H${-r}Z`,
   v: (r) => `M0 ${r}L${r} ${-r}H${-r}Z`,
+  "<": (r) => `M${-r} 0L${r} ${-r}V${r}Z`,
+  ">": (r) => `M${r} 0L${-r} ${-r}V${r}Z`,
   D: (r) => `M0 ${-1.3 * r}L${1.3 * r} 0L0 ${1.3 * r}L${-1.3 * r} 0Z`,
+  d: (r) => `M0 ${-1.4 * r}L${0.8 * r} 0L0 ${1.4 * r}L${-0.8 * r} 0Z`,
+  p: (r) => corners(1.15 * r, 5),
+  h: (r) => corners(1.15 * r, 6),
+  H: (r) => corners(1.15 * r, 6, Math.PI / 6),
+  8: (r) => corners(1.1 * r, 8, Math.PI / 8),
   P: (r) => {
     const third = r / 2.6;
     return `M${-third} ${-r}H${third}V${-third}H${r}V${third}H${third}V${r}H${-third}V${third}H${-r}V${-third}H${-third}Z`;
@@ -80,6 +98,12 @@ const SIGNS = {
   },
   x: (r) => `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`,
   "|": (r) => `M0 ${-r}V${r}`,
+  _: (r) => `M${-r} 0H${r}`,
+  "+": (r) => `M${-r} 0H${r}M0 ${-r}V${r}`,
+  1: (r) => arms(r, Math.PI),
+  2: (r) => arms(r, 0),
+  3: (r) => arms(r, -Math.PI / 2),
+  4: (r) => arms(r, Math.PI / 2),
   ".": (r) => `M${-r / 2} 0a${r / 2} ${r / 2} 0 1 0 ${r} 0a${r / 2} ${r / 2} 0 1 0 ${-r} 0Z`,
   o: (r) => `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`,
 };
@@ -89,10 +113,10 @@ function sign(marker, x, y, points, color) {
   const at = `translate(${fixed(x)} ${fixed(y)})`;
   if (marker.startsWith("$")) {
     const size = `font-size="${radius * 2.6}" text-anchor="middle" dominant-baseline="central" font-weight="bold"`;
-    return `<text class="pf-fill" ${tones(color)} transform="${at}" ${size}>${escaped(marker.slice(1, -1))}</text>`;
+    return `<text class="pf-fill" ${tones(color, TEXT_CONTRAST)} transform="${at}" ${size}>${escaped(marker.slice(1, -1))}</text>`;
   }
   const turned = marker === "X" ? `${at} rotate(45)` : at;
-  const open = marker === "x" || marker === "|";
+  const open = OPEN.has(marker);
   const path = (SIGNS[marker === "X" ? "P" : marker] || SIGNS.o)(fixed(radius));
   const look = open ? 'class="pf-line" fill="none" stroke-width="1.8"' : 'class="pf-fill"';
   return `<path ${look} ${tones(color)} transform="${turned}" d="${path}"/>`;

@@ -42,7 +42,7 @@ class Line:
     """In the legend. Marks of one name are shown and hidden together. Without a name, the line is always shown."""
     color: str = "#000000"
     marker: str = ""
-    """One of matplotlib's markers `o s ^ v D P X x * . |`, or a letter as `$a$`."""
+    """One of matplotlib's markers `o s ^ v < > D d p h H 8 P X x + * . | _ 1 2 3 4`, or a letter as `$a$`."""
     line: str = "-"
     """One of `-`, `--`, `-.`, `:`, or empty for markers without a line."""
     width: float = 1.4

@@ -8,8 +8,9 @@ from typing import NamedTuple
 class Style(NamedTuple):
     """How figures draw a scheme: one fixed colour, marker, and line.
 
-    The colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Registered schemes use all its
-    combinations with four lines, so four of them have a darker green, and two have wine red.
+    Colour-blind readers can tell the colours of registered schemes apart, in files and on light and dark pages. They
+    are Okabe and Ito's palette with a darker green, wine red, and brick red. (A page darkens the palette's orange,
+    which then looks like its vermilion without green cones.) Schemes of one colour have different lines.
     """
 
     color: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from pacelab.figures.chart import Chart, Line, Panel, linear
 from pacelab.figures.network_map import map_chart
 from pacelab.figures.page import element, script
 from pacelab.figures.timeline import choose_window, timeline_chart
+from pacelab.schemes import SCHEMES
 from pacelab_labs import bars, curves, link_roles, pairs_picture, series
+from tests.pacelab.colour_vision import DISTINCT, distance
 
 HIDDEN = Experiment(topology="hidden", rts=False, duration_s=1)
 PAIRS = Experiment(topology="pairs", topology_options={"layout": "facing", "apart": 60.0}, duration_s=0.5)
@@ -29,6 +32,16 @@ def two_lines() -> Chart:
     return Chart(panels=(panel,), width=6.0, height=4.0)
 
 
+def scheme_chart() -> Chart:
+    """A line of each scheme."""
+    lines = [
+        Line(x=(0.0, 5.0, 10.0), y=(place, place, place), name=name, color=look.color, marker=look.marker, size=6)
+        for place, (name, look) in enumerate((name, scheme.style) for name, scheme in SCHEMES.items())
+    ]
+    panel = Panel(x=linear(0, 10, "time (s)"), y=linear(-1, len(lines), "scheme"), marks=tuple(lines))
+    return Chart(panels=(panel,), width=8.0, height=7.0)
+
+
 def kinds() -> dict[str, Chart | None]:
     """A figure of each kind that students see."""
     result = run(HIDDEN)
@@ -36,6 +49,7 @@ def kinds() -> dict[str, Chart | None]:
     panel = (HIDDEN, *choose_window(HIDDEN, from_ms=None, to_ms=None))
     return {
         "lines": two_lines(),
+        "schemes": scheme_chart(),
         "series": series(result).chart,
         "curves": curves([1, 2, 4], {"a": [1, 2, 3], "b": [3, 2, 1]}, xlabel="x", ylabel="y", marks=[2]).chart,
         "bars": bars({"one": 1.0, "two": -2.0}, unit="kbit/s", reference=("best", 3.0)).chart,
@@ -83,6 +97,22 @@ def test_every_kind_is_drawn_within_the_page(page: Any) -> None:
         assert box is not None, name
         assert box["x"] + box["width"] <= 1280, name
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_schemes_can_be_told_apart(page: Any) -> None:
+    """By their signs, and by the tones that this page gives their colours."""
+    looks = f"""(stage) => [...stage.querySelectorAll("[data-name]")].map((line) => [
+        line.lastChild.getAttribute("d") ?? line.lastChild.textContent,
+        line.firstChild.style.getPropertyValue("--{page.scheme}"),
+    ])"""
+    found = page.locator("#schemes .pf-stage").evaluate(looks)
+    assert len(found) == len(SCHEMES)
+    turned = 1  # `X` is a `P` that is turned
+    assert len({sign for sign, _ in found}) == len(SCHEMES) - turned
+    tones = sorted({tone for _, tone in found})
+    close = {pair: round(distance(*pair), 1) for pair in combinations(tones, 2) if distance(*pair) < DISTINCT}
+    assert len(tones) == len({scheme.style.color for scheme in SCHEMES.values()})
+    assert not close
 
 
 def told(page: Any, name: str) -> str:

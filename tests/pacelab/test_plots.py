@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from pacelab.results.quantities import find_quantity
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import LINES, OTHER, OTHERS
+from tests.pacelab.colour_vision import DISTINCT, distance
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -88,6 +89,28 @@ def test_every_scheme_has_a_style_of_its_own() -> None:
     assert not same, f"{same} have one colour and line: a scheme's `style` needs a line that no other of its colour has"
     same = alike({name: style.marker for name, style in styles.items()})
     assert not same, f"{same} have one marker: a scheme's `style` needs a marker that no other scheme has"
+
+
+def test_colours_of_schemes_can_be_told_apart() -> None:
+    """Also by readers with colour blindness. `tests/lite/run_figures.py` tests the tones of light and dark pages."""
+    colors = sorted({scheme.style.color for scheme in SCHEMES.values()})
+    close = {pair: round(distance(*pair), 1) for pair in combinations(colors, 2) if distance(*pair) < DISTINCT}
+    assert not close, f"{close}: schemes may have one colour and different lines, but not two colours that look alike"
+
+
+def test_known_colours_have_known_distances() -> None:
+    assert distance("#000000", "#ffffff") == pytest.approx(100, abs=0.1)
+    assert distance("#bd8405", "#d55e00") < 5  # an orange and a red that are one colour without green cones
+
+
+def test_schemes_that_are_often_in_one_figure_have_different_colours() -> None:
+    for names in (
+        ("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-gap-eval", "tcp-ap", "lred+pacing"),
+        ("newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing", "lred-ecn+pacing"),
+        ("newreno", "tcp-gap", "vagp", "data-pacing", "ack-pacing"),
+        ("newreno", "delayed-ack", "tcp-ap"),
+    ):
+        assert len({SCHEMES[name].style.color for name in names}) == len(names), names
 
 
 def test_those_that_look_alike_are_named() -> None:

@@ -148,14 +148,17 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
 
 
 @contextlib.contextmanager
-def progress_line(what: str, told: Callable[..., None] | None) -> Iterator[Callable[..., None]]:
+def progress_line(
+    what: str, told: Callable[..., None] | None, *, show: Callable[[str], None] | None = None
+) -> Iterator[Callable[..., None]]:
     """Yields `told`, or a function with the same arguments: (fraction) or (done, total). Without `told`, in a notebook,
     that function shows a line such as "compare: 40 %, about 12 s left" after a while. The line is removed at the end.
+    `show` gets the line's text, if a place of the notebook other than the cell's output shows it.
     """
     if told is not None or not _in_notebook():
         yield told or (lambda *_: None)
         return
-    line = _Line(what)
+    line = _Line(what, show)
     try:
         yield line.tell
     except KeyboardInterrupt:
@@ -180,8 +183,8 @@ def _in_notebook() -> bool:
 class _Line:
     """The progress line of a notebook."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, what: str, show: Callable[[str], None] | None = None) -> None:
+        self._what, self._show_elsewhere = what, show
         self._began_s = self._told_s = time.monotonic()
         self._begun = self._began_s, 0.0
         self._shown: Any = None
@@ -207,6 +210,10 @@ class _Line:
             self._show("")
 
     def _show(self, text: str) -> None:
+        if self._show_elsewhere is not None:
+            self._shown = text
+            self._show_elsewhere(text)
+            return
         display = importlib.import_module("IPython.display")
         if self._shown is None:
             self._shown = display.display(display.HTML(text), display_id=True)

@@ -3,6 +3,7 @@
     lab.back_ends()                     the back ends of this host, and how to get the others
     lab.explore(draw, hops=lab.slide()) a figure with controls
     lab.predict(question, {...})        a question to answer before the run that answers it
+    lab.progress(items)                 the items of a loop, with a line that shows how much is done
     lab.check("lab4.pacer", function)     tries a student's function and explains what is wrong
     lab.hint("lab4.pacer")                the next hint on an exercise, then its solution
     lab.on_real_hosts("lab1.hidden")    the same experiment on a real back end, or a recorded result
@@ -21,6 +22,7 @@ from pacelab_labs.errors import CheckFailed, Todo
 from pacelab_labs.figures import bars, call_picture, call_series, comparison, curves, flow_bars, series
 from pacelab_labs.interactive import Exploration, Prediction, choice, explore, predict, slide, switch
 from pacelab_labs.picture import Picture, Table, picture, table
+from pacelab_labs.progress import progress
 from pacelab_labs.recorded import back_ends, expected_results, on_real_hosts, record, stock_wmediumd
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "pairs_picture",
     "picture",
     "predict",
+    "progress",
     "record",
     "score",
     "series",

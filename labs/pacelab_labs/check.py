@@ -125,6 +125,8 @@ def _try_design(exercise: Exercise, design: Design, work: Any) -> tuple[str, str
         called = _call_text(work, case)
         if outcome.failure:
             return f"{called}\n  {outcome.failure}", ""
+        if outcome.value is None:
+            return f"{called}\n  {complain_about_number(None)}", ""
         try:
             goals = design.goals(plain(outcome.value), case)
         except ValueError as error:

@@ -257,7 +257,7 @@ def show(value: Any) -> str:
 def show_value(value: Any) -> str:
     """The value, in a few words."""
     try:
-        text = repr(value)
+        text = f"{value:.6g}" if type(value) is float else repr(value)
     except ValueError:
         text = "of thousands of digits"
     except Exception as error:  # a student's class

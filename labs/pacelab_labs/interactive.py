@@ -28,6 +28,7 @@ from pacelab.figures.page import module, script
 from pacelab.options import arguments
 from pacelab.options.arguments import NUMBER, TEXT, checked, coerce, function, instance_of, taken
 from pacelab_labs.picture import Picture
+from pacelab_labs.progress import progress_shown_by
 
 
 def widgets() -> Any:
@@ -270,6 +271,7 @@ NO_BUTTONS = (
 )
 TO_CHOOSE = "<p>To choose, run the cells above, then this cell again.</p>"
 NOT_CHOSEN = "Choose an answer first (at Predict, above). Your choice starts the run."
+RUNNING = "Running ..."
 KNOWN = "the result is known, so the prediction stays"
 RECORDED = Path("predictions.json")
 """The choices in a folder of notebooks: question -> answer. With it, Run All Cells measures without asking again."""
@@ -339,9 +341,10 @@ class Prediction:
 
     def _run(self) -> None:
         assert self._measurement is not None
-        self._show_result(_paragraph("Running ..."))
+        self._show_result(_paragraph(RUNNING))
         try:
-            found = self._measurement()
+            with progress_shown_by(lambda told: self._show_result(_paragraph(f"{RUNNING} {told}"))):
+                found = self._measurement()
             measured, *shown = found if isinstance(found, tuple) else (found,)
             text = self.against(measured)
         except Exception as error:

@@ -75,7 +75,7 @@ def _draw_schedule(draw: Random, rate_mbps: float, payload: tuple[int, int]) -> 
 
 
 SCHEDULE = Design(
-    read=between(1, 1000, "the interval"),
+    read=between(1, 1000, "the interval in ms"),
     judge=_judge_schedule,
     cases=(
         {"hops": 7, "rate_mbps": 2.0, "payload_bytes": 1460},

@@ -31,7 +31,7 @@ def _judge_pace(pace_kbps: float, hops: int, calls: int) -> Sequence[Goal]:
     here, faster = (_mean_mos(factor * pace_kbps, hops, calls) for factor in (1, 2))
     return (
         Goal(text=f"the calls' mean MOS is {GOOD_MOS} or better", met=here >= GOOD_MOS, measured=f"{here:.2f}"),
-        Goal(text="at twice this pace it is not", met=faster < GOOD_MOS, measured=f"{faster:.2f}"),
+        Goal(text=f"at twice this pace it is below {GOOD_MOS}", met=faster < GOOD_MOS, measured=f"{faster:.2f}"),
     )
 
 
@@ -40,7 +40,7 @@ def _draw_pace(draw: Random, hops: int, calls: Sequence[int]) -> dict[str, int]:
 
 
 PACE = Design(
-    read=between(1, 20_000, "the pace"),
+    read=between(1, 20_000, "the pace in kbit/s"),
     judge=_judge_pace,
     cases=({"calls": 5, "hops": 4}, {"calls": 3, "hops": 2}, {"calls": 7, "hops": 3}),
     draws={

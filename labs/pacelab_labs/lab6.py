@@ -42,7 +42,7 @@ def _draw_payload(draw: Random, rate_mbps: float, wanted: tuple[float, float]) -
 
 
 PAYLOAD = Design(
-    read=whole_between(1, 1460, "the payload"),
+    read=whole_between(1, 1460, "the payload in bytes"),
     judge=_judge_payload,
     cases=({"wanted": 0.6, "rate_mbps": 11.0}, {"wanted": 0.72, "rate_mbps": 11.0}, {"wanted": 0.3, "rate_mbps": 2.0}),
     draws={

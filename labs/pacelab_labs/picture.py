@@ -96,6 +96,10 @@ def picture(drawn: Figure | Axes, text: str) -> Picture:
     return Picture(figure, text)
 
 
+CELL = ";padding:0.3em 0.6em"
+"""The space in a cell of a table. JupyterLab has this space in outputs, but not in the widget of a prediction."""
+
+
 class Table:
     """Rows under a header. Numbers are aligned right. A float has three significant digits."""
 
@@ -118,11 +122,12 @@ class Table:
     def _repr_html_(self) -> str:
         align = ["right" if right else "left" for right in self._right]
         head = "".join(
-            f'<th scope="col" style="text-align:{a}">{escape(h)}</th>' for a, h in zip(align, self.header, strict=True)
+            f'<th scope="col" style="text-align:{a}{CELL}">{escape(h)}</th>'
+            for a, h in zip(align, self.header, strict=True)
         )
         body = "".join(
             "<tr>"
-            + "".join(f'<td style="text-align:{a}">{escape(v)}</td>' for a, v in zip(align, row, strict=True))
+            + "".join(f'<td style="text-align:{a}{CELL}">{escape(v)}</td>' for a, v in zip(align, row, strict=True))
             + "</tr>"
             for row in self.rows
         )

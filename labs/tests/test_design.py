@@ -122,7 +122,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
         (lambda spacing_m: (3, 64), "✗ TCP-GAP carries at least 20% less"),
     ],
     "lab5.pace": [
-        (paced(0.35), "✗ at twice this pace it is not"),
+        (paced(0.35), "✗ at twice this pace it is below 3.6"),
         (paced(1.1), "✗ the calls' mean MOS is 3.6 or better"),
         (lambda calls, hops: 400.0, "✗"),
     ],

@@ -341,7 +341,7 @@ def test_table_reads_as_text_and_as_html() -> None:
     assert str(shown) == "what  number\na<b    1,234\nc      0.123\ncaption"
     html = shown._repr_html_()
     assert "a&lt;b" in html
-    assert '<th scope="col" style="text-align:right">number</th>' in html
+    assert '<th scope="col" style="text-align:right;padding:0.3em 0.6em">number</th>' in html
 
 
 def test_table_takes_rows_as_cells_make_them() -> None:

@@ -9,7 +9,7 @@ const BLACK = "#000000"; // of a chart: the page's ink
 const LINE_CONTRAST = 3; // of WCAG, for graphics
 const TEXT_CONTRAST = 4.5;
 const NEAR_PX = 36;
-const DASHES = { "-": "", "--": "6 3", "-.": "7 3 1.5 3", ":": "1.5 2.5" };
+const DASHES = { "-": "", "--": "6 3", "-.": "7 3 1.5 3", ":": "2.5 2.5" };
 const ORDER = { circle: 1, bar: 1, rule: 1.5, line: 2, arrow: 3, text: 6, block: 1 };
 const FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
 

@@ -103,7 +103,7 @@ def curve(hops, payload=1460, seeds=(1, 2), seconds=60, windows=WINDOWS, **more)
 # %%
 @window_guess.measure
 def seven_hops():
-    sizes = {f"{payload} bytes": curve(7, payload) for payload in (576, 1000, 1460)}
+    sizes = {f"{payload} bytes": curve(7, payload) for payload in lab.progress((576, 1000, 1460))}
     values = {name: list(goodput.values()) for name, goodput in sizes.items()}
     axes = {"xlabel": "advertised window (packets)", "ylabel": "goodput (kbit/s)"}
     seven = sizes["1460 bytes"]
@@ -136,7 +136,7 @@ def best_windows(hops):
     return [best_window(goodput) for goodput in curves]
 
 
-found = [best_windows(hops) for hops in lengths]
+found = [best_windows(hops) for hops in lab.progress(lengths)]
 
 # %%
 mean = [fmean(windows) for windows in found]
@@ -205,7 +205,7 @@ lab.explore(
 
 # %%
 rows = []
-for window in (1, 2, 4, 8, 16, 32):
+for window in lab.progress((1, 2, 4, 8, 16, 32)):
     result = run(chain(7, window_pkts=window, duration_s=300))
     flow = result.run["flows"][0]
     rows.append((window, flow["cwnd_mean_pkts"], flow["goodput_bps"] / 1000, flow["retransmitted_pkts"]))
@@ -249,7 +249,7 @@ def lost_at_a_full_queue():
 
 # %%
 rows = []
-for window in (2, 4, 8, 32):
+for window in lab.progress((2, 4, 8, 32)):
     nodes = run(chain(8, window_pkts=window, duration_s=300)).run["nodes"]
     sent, failed, lost = (
         sum(node[key] for node in nodes) for key in ("rts_sent", "rts_failures", "drops_rts")
@@ -281,7 +281,7 @@ def losses(queue):
 
 
 queues = [2, 3, 4, 5, 6, 8, 10, 12, 15, 19]
-overflow, contention = zip(*map(losses, queues), strict=True)
+overflow, contention = zip(*map(losses, lab.progress(queues)), strict=True)
 causes = {"queue full": overflow, "contention": contention}
 lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets lost in 300 s")
 

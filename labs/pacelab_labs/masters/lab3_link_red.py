@@ -12,6 +12,8 @@
 # As lab 2, this lab uses the air of the authors' simulator, ns-2 of 2001.
 
 # %%
+from itertools import product
+
 from pacelab import Experiment, LinkLayer, lab, run, run_link_layer
 
 NS2_OF_2001 = {"radio": "ns2-2001", "tcp_defaults": "ns2-2001", "rate_bps": 2_000_000}
@@ -186,10 +188,9 @@ def goodput(hops, scheme, routing):
     return sum(run(tried.vary(seed=seed)).goodput_bps for seed in (1, 2)) / 2000
 
 
-curves = {
-    routing: {scheme: [goodput(hops, scheme, routing) for hops in lengths] for scheme in names}
-    for routing in ("static", "aodv-2001")
-}
+curves = {"static": {}, "aodv-2001": {}}
+for routing, scheme in lab.progress(product(curves, names)):
+    curves[routing][scheme] = [goodput(hops, scheme, routing) for hops in lengths]
 lab.curves(lengths, curves["aodv-2001"], xlabel="hops, AODV", ylabel="goodput (kbit/s)")
 
 # %%
@@ -221,7 +222,7 @@ def crossing(scheme, seed):
 
 
 names = ("newreno", "link-pacing", "lred+pacing")
-rows = [(scheme, *(crossing(scheme, seed) for seed in (1, 2, 3, 4))) for scheme in names]
+rows = [(scheme, *(crossing(scheme, seed) for seed in (1, 2, 3, 4))) for scheme in lab.progress(names)]
 lab.table(
     ("scheme", "seed 1", "seed 2", "seed 3", "seed 4"), rows, "kbit/s of both flows, 60 s, static routes."
 )

@@ -70,7 +70,7 @@ def worst(result):
     return min((call["mos"] for call in result.run["calls"]), default=float("nan"))
 
 
-rows = [(calls, worst(run(string(calls, 0)))) for calls in (1, 4, 8, 10, 11, 12)]
+rows = [(calls, worst(run(string(calls, 0)))) for calls in lab.progress((1, 4, 8, 10, 11, 12))]
 print(f"three TCP flows alone: {run(string(0, 3)).goodput_bps / 1000:.0f} kbit/s")
 lab.table(("calls alone", "MOS of the worst call"), rows, "4 hops, 20 s, seed 1.")
 
@@ -111,7 +111,7 @@ def calls_beside_tcp():
 
 # %%
 others = ("vegas", "westwood-2001", "westwood", "cubic", "ctcp")
-tcps = {cc: run(string(5, 3, cc=cc)) for cc in ("newreno", *others)}
+tcps = {cc: run(string(5, 3, cc=cc)) for cc in lab.progress(("newreno", *others))}
 lab.call_picture(tcps)
 
 # %% [markdown]
@@ -136,7 +136,8 @@ queues = {}
 
 @priority_guess.measure
 def voice_first():
-    queues.update({scheme: run(string(5, 3, scheme=scheme)) for scheme in ("newreno", "priority", "edca")})
+    names = lab.progress(("newreno", "priority", "edca"))
+    queues.update({scheme: run(string(5, 3, scheme=scheme)) for scheme in names})
     return queues["priority"].run["totals"]["calls_acceptable"], lab.call_picture(queues)
 
 
@@ -217,7 +218,9 @@ lab.check("lab5.controller", new_rate_kbps)
 
 # %%
 schemes = ("newreno", "tcp-gap", "vagp")
-lab.call_picture({scheme: run(string(5, 3, scheme=scheme, duration_s=40)) for scheme in schemes})
+lab.call_picture(
+    {scheme: run(string(5, 3, scheme=scheme, duration_s=40)) for scheme in lab.progress(schemes)}
+)
 
 # %% [markdown]
 # ### The paper's figure 8, from our data
@@ -233,7 +236,7 @@ def lengths(scheme, hops):
     return f"{sum(found) / len(found):.2f}, {result.goodput_bps / 1000:.0f} kbit/s"
 
 
-rows = [(scheme, *(lengths(scheme, hops) for hops in (1, 2, 3, 4))) for scheme in schemes]
+rows = [(scheme, *(lengths(scheme, hops) for hops in (1, 2, 3, 4))) for scheme in lab.progress(schemes)]
 lab.table(
     ("scheme", "1 hop, 24 calls", "2 hops, 15", "3 hops, 10", "4 hops, 7"),
     rows,

@@ -11,6 +11,8 @@
 # Cell*. Then run your cell.
 
 # %%
+from itertools import product
+
 from pacelab import Experiment, jain, lab, run
 
 CELL = {"topology": "access-point", "direction": "down", "duration_s": 8}
@@ -64,7 +66,7 @@ def goodput(payload, **more):
     return run(cell(1, payload_bytes=payload, **more)).goodput_bps
 
 
-lines, without = {}, {size: goodput(size, scheme="ack-suppression") for size in sizes}
+lines, without = {}, {size: goodput(size, scheme="ack-suppression") for size in lab.progress(sizes)}
 for ack, per_segment in (("every", 1.0), ("delayed", 0.5)):
     lines[f"model, {per_segment:g} per segment"] = [gain(size, per_segment) for size in sizes]
     lines[f"measured, {per_segment:g} per segment"] = [without[s] / goodput(s, ack=ack) - 1 for s in sizes]
@@ -121,7 +123,10 @@ policies = {
 # %%
 @guess.measure
 def many_senders():
-    lines = {name: [total(count, "up", **policy) for count in counts] for name, policy in policies.items()}
+    lines = {
+        name: [total(count, "up", **policy) for count in counts]
+        for name, policy in lab.progress(policies.items())
+    }
     picture = lab.curves(counts, lines, xlabel="stations, upstream", ylabel="goodput, all (kbit/s)")
     return lines["suppressed"][-1] / lines["an ACK each"][-1] - 1, picture
 
@@ -197,7 +202,7 @@ def row(hops, attempts):
 
 
 header = ("hops", "Tahoe (kbit/s)", "TCP-AP", "delayed ACKs")
-lab.table(header, [row(hops, 1) for hops in (1, 4, 9)], "One attempt per frame: no retries.")
+lab.table(header, [row(hops, 1) for hops in lab.progress((1, 4, 9))], "One attempt per frame: no retries.")
 
 # %% [markdown]
 # Without retries our simulator says the **opposite** of what Lee measured: delayed ACKs lose badly on the longer
@@ -205,7 +210,7 @@ lab.table(header, [row(hops, 1) for hops in (1, 4, 9)], "One attempt per frame: 
 # attempts, the default limit of the 802.11 standard:
 
 # %%
-lab.table(header, [row(hops, 7) for hops in (1, 4, 9)], "Seven attempts per frame.")
+lab.table(header, [row(hops, 7) for hops in lab.progress((1, 4, 9))], "Seven attempts per frame.")
 
 # %% [markdown]
 # This is Lee's result: delayed ACKs gain everywhere, and pacing costs most on one hop. One setting of the MAC decides
@@ -223,7 +228,7 @@ def fair(attempts, scheme):
     return jain([flow["goodput_bps"] for flow in flows])
 
 
-rows = [(scheme, fair(7, scheme), fair(1, scheme)) for scheme in schemes]
+rows = [(scheme, fair(7, scheme), fair(1, scheme)) for scheme in lab.progress(schemes)]
 lab.table(("9 hops, 5 flows: Jain's index", "7 attempts", "1 attempt"), rows, "20 s, seed 1.")
 
 # %% [markdown]
@@ -263,10 +268,9 @@ def tried(hops, scheme, variant):
 
 # %%
 rows = []
-for scheme in ("tcp-ap", "delayed-ack"):
-    for hops in (4, 9):
-        gains = {variant: tried(hops, scheme, variant) for variant in VARIANTS}
-        rows.append((scheme, hops, *(f"{value:+.0%}" for value in gains.values()), verdict(gains)))
+for scheme, hops in lab.progress(product(("tcp-ap", "delayed-ack"), (4, 9))):
+    gains = {variant: tried(hops, scheme, variant) for variant in VARIANTS}
+    rows.append((scheme, hops, *(f"{value:+.0%}" for value in gains.values()), verdict(gains)))
 lab.table(
     ("gains", "hops", *VARIANTS, "verdict"), rows, "Over NewReno, 20 s, seed 1: small gains may be chance."
 )

@@ -125,11 +125,11 @@ def _try_design(exercise: Exercise, design: Design, work: Any) -> tuple[str, str
         called = _call_text(work, case)
         if outcome.failure:
             return f"{called}\n  {outcome.failure}", ""
-        if outcome.value is None:
-            return f"{called}\n  {complain_about_number(None)}", ""
         try:
             goals = design.goals(plain(outcome.value), case)
         except ValueError as error:
+            if outcome.value is None:
+                return f"{called}\n  got None: {error}. Does every path return it?", ""
             return f"{called}\n  got {show(outcome.value)}: {error}.", ""
         shown = "\n  ".join((f"{called} = {show_value(outcome.value)}", *map(str, goals)))
         if not all(goal.met for goal in goals):

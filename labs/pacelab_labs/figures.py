@@ -410,7 +410,7 @@ def call_picture(results: Mapping[str, RunResult]) -> Picture:
         marks.append(Line(x=tuple(found), y=(float(place),) * len(found), **line))
         texts.append(f"{label}: {_quality(found)}, TCP {_tcp_kbps(result):.0f} kbit/s")
     calls = Panel(
-        x=linear(LEAST_MOS, MOST_MOS, "MOS: bar worst call, ticks each call"),
+        x=linear(LEAST_MOS, MOST_MOS, "MOS (bar: worst call, ticks: all calls)"),
         y=Scale(**names_along(list(results), down=True)),
         marks=tuple(marks),
         note="dashed: 3.6, good",

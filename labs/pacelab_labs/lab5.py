@@ -68,7 +68,12 @@ LAB5 = {
         asks="the new rate in kbit/s",
         cases=(
             Case(arguments={"mos": 4.0, **_STEP}, expected=210.0, source="above Q_good 3.9: 5 % more"),
-            Case(arguments={"mos": 3.8, **_STEP}, expected=206.0, source="between Q_fair and Q_good: 3 % more"),
+            Case(
+                arguments={"mos": 3.8, **_STEP},
+                expected=206.0,
+                source="between Q_fair and Q_good: 3 % more",
+                mistakes={210.0: "that is the step above Q_good; 3.8 is between Q_fair and Q_good."},
+            ),
             Case(
                 arguments={"mos": 3.65, **_STEP},
                 expected=180.0,
@@ -81,13 +86,24 @@ LAB5 = {
                 source="at most Q_poor, 3.6: halve it, as in Algorithm 1",
                 mistakes={180.0: "that is the other reading, with Q_choke; Algorithm 1 does not use Q_choke."},
             ),
-            Case(arguments={"mos": 3.9, **_STEP}, expected=206.0, source="Q_good itself is not above Q_good: 3 % more"),
+            Case(
+                arguments={"mos": 3.9, **_STEP},
+                expected=206.0,
+                source="Q_good itself is not above Q_good: 3 % more",
+                mistakes={210.0: "3.9 itself is not above Q_good."},
+            ),
             Case(
                 arguments={"mos": 3.7, **_STEP},
                 expected=206.0,
                 source="from Q_fair on: 3 % more (the paper's interval: 10 % less)",
+                mistakes={180.0: "3.7 itself belongs to the case from Q_fair on."},
             ),
-            Case(arguments={"mos": 3.6, **_STEP}, expected=100.0, source="Q_poor itself is not above Q_poor: halve it"),
+            Case(
+                arguments={"mos": 3.6, **_STEP},
+                expected=100.0,
+                source="Q_poor itself is not above Q_poor: halve it",
+                mistakes={180.0: "3.6 itself is not above Q_poor."},
+            ),
         ),
     ),
 }

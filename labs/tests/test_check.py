@@ -97,6 +97,19 @@ def test_check_explains_a_wrong_result(work: Callable[..., Any], told: str) -> N
         assert "It should return the goodput in bit/s" in str(caught.value)
 
 
+def test_a_wrong_border_of_the_controller_is_named() -> None:
+    """Each of its four borders belongs to one side."""
+
+    def strict(mos: float, rate_kbps: float) -> float:
+        return rate_kbps * (1.05 if mos > 3.9 else 1.03 if mos > 3.7 else 0.9 if mos > 3.6 else 0.5)
+
+    def loose(mos: float, rate_kbps: float) -> float:
+        return rate_kbps * (1.05 if mos >= 3.9 else 1.03 if mos >= 3.7 else 0.9 if mos >= 3.6 else 0.5)
+
+    assert "3.7 itself belongs to the case from Q_fair on" in complaint(strict, "lab5.controller")
+    assert "3.9 itself is not above Q_good" in complaint(loose, "lab5.controller")
+
+
 def test_a_check_that_passed_gives_hints_again(capsys: pytest.CaptureFixture[str]) -> None:
     own = SelfCheck()
     for _ in range(3):

@@ -173,6 +173,16 @@ def test_an_answer_of_another_form_is_refused_in_words(name: str, given: Any) ->
         SelfCheck().check(name, lambda **_: given)
 
 
+def test_a_design_without_return_and_a_long_number_are_told_in_words() -> None:
+    check = SelfCheck()
+    with pytest.raises(lab.CheckFailed, match="got None: the interval in ms must be .* Does every path return it"):
+        check.check("lab2.schedule", lambda hops, rate_mbps, payload_bytes: None)
+    with pytest.raises(
+        lab.CheckFailed, match=r"got float 0.0333333: the interval in ms must be a number from 1 to 1000"
+    ):
+        check.check("lab2.schedule", lambda hops, rate_mbps, payload_bytes: 1 / 30)
+
+
 def test_an_answer_that_describes_no_experiment_is_refused_in_words() -> None:
     with pytest.raises(ValueError, match="no path connects flow n0->n1"):
         DESIGNS["lab1.reuse"].goals(600.0, {"layout": "in-line", "link_m": 240.0, "sense_m": 100.0})

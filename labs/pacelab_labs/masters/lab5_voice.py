@@ -224,9 +224,9 @@ lab.call_picture(
 
 # %% [markdown]
 # ### The paper's figure 8, from our data
-# There are 24, 15, 10 and 7 calls at 1 to 4 hops, as in the paper, and three TCP flows. (Without TCP, more calls would
-# fit: see `room` above.) The paper reports MOS 3.9, 3.6, 3.7,
-# 3.7 at 1 to 4 hops for VAGP, and 0.9, 1.3, 1.9, 2.5 for Reno (0.9 must mean the minimum, 1).
+# There are 24, 15, 10 and 7 calls at 1 to 4 hops, and three TCP flows. The paper gives the number of calls for 4 hops
+# only. For 1 to 3 hops, we chose numbers of calls that fit without TCP. The paper reports MOS 3.9, 3.6, 3.7, 3.7 at 1
+# to 4 hops for VAGP, and 0.9, 1.3, 1.9, 2.5 for Reno (0.9 must mean the minimum, 1).
 
 
 # %%
@@ -244,7 +244,6 @@ lab.table(
 )
 
 # %% [markdown]
-# The paper gives 7 calls for 4 hops. For 1 to 3 hops we estimated how many calls use 70 % of the capacity.
 # With VAGP the calls' mean is 3.6 or better, as in the paper, except at 3 hops, where it is about 3.5 in these 20 s.
 # The price of VAGP is TCP goodput. TCP-GAP does not know about calls: on one hop its pace is slow enough for all calls,
 # on two hops it helps a little, and on longer strings it is no better for them than NewReno.

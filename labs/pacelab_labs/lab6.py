@@ -57,6 +57,7 @@ PAYLOAD = Design(
     },
 )
 
+_WORDS = ("holds", "fails", "depends")
 _VERDICTS = (
     ({"ns2": 0.35, "standard": 0.38, "no RTS": 0.30}, "holds", "every variant gains"),
     ({"ns2": -0.11, "standard": -0.02}, "fails", "every variant loses"),
@@ -75,8 +76,8 @@ def _try_verdict(work: Any) -> str:
         told = f"gains {gains}\n  expected {expected!r} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
-        if not isinstance(outcome.value, str):
-            return told + f'got {show(outcome.value)}: return "holds", "fails" or "depends".'
+        if outcome.value not in _WORDS:
+            return told + f'got {show(outcome.value)}: return "holds", "fails" or "depends", in small letters.'
         if outcome.value != expected:
             above = sum(gain > 0 for gain in gains.values())
             return told + f"got {show(outcome.value)}: {above} of {len(gains)} {'is' if above == 1 else 'are'} above 0."

@@ -471,6 +471,7 @@ def all_that_sense(sender_m: float, receiver_m: float, others_m: dict[str, float
         ("lab4.release", lambda **_: [0.0, 10.0, 20.0, 60.0], "a packet waits longer than it must"),
         ("lab6.verdict", lambda **_: "depends", "got str 'depends': 3 of 3 are above 0"),
         ("lab6.verdict", lambda **_: True, 'return "holds", "fails" or "depends"'),
+        ("lab6.verdict", lambda **_: "Holds", "in small letters"),
     ],
 )
 def test_the_first_try_gets_a_hint_without_the_expected_value(name: str, work: Any, hint: str) -> None:

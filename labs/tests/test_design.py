@@ -173,7 +173,7 @@ def test_an_answer_of_another_form_is_refused_in_words(name: str, given: Any) ->
         SelfCheck().check(name, lambda **_: given)
 
 
-def test_a_design_without_return_and_a_long_number_are_told_in_words() -> None:
+def test_a_design_without_return_and_a_long_number_are_explained() -> None:
     check = SelfCheck()
     with pytest.raises(lab.CheckFailed, match="got None: the interval in ms must be .* Does every path return it"):
         check.check("lab2.schedule", lambda hops, rate_mbps, payload_bytes: None)

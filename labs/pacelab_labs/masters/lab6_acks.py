@@ -174,7 +174,7 @@ lab.explore(
 
 # %%
 for hops, delay_ms in ((9, 14.0153), (1, 11.6968)):
-    print(f"{hops} hops: {1500 * 8 / delay_ms / 1000:.2f} Mbit/s")
+    print(f"{hops} hop{'s' * (hops > 1)}: {1500 * 8 / delay_ms / 1000:.2f} Mbit/s")
 
 # %% [markdown]
 # The rate is 0.86 Mbit/s over nine hops and 1.03 Mbit/s over one hop, whereas his estimates of the best rate are 1.75

@@ -76,7 +76,7 @@ def _try_verdict(work: Any) -> str:
         told = f"gains {gains}\n  expected {expected!r} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
-        if outcome.value not in _WORDS:
+        if not isinstance(outcome.value, str) or outcome.value not in _WORDS:
             return told + f'got {show(outcome.value)}: return "holds", "fails" or "depends", in small letters.'
         if outcome.value != expected:
             above = sum(gain > 0 for gain in gains.values())

@@ -175,7 +175,7 @@ def test_an_answer_of_another_form_is_refused_in_words(name: str, given: Any) ->
 
 def test_a_design_without_return_and_a_long_number_are_explained() -> None:
     check = SelfCheck()
-    with pytest.raises(lab.CheckFailed, match="got None: the interval in ms must be .* Does every path return it"):
+    with pytest.raises(lab.CheckFailed, match=r"got None: the interval in ms must be .* Does every path return it"):
         check.check("lab2.schedule", lambda hops, rate_mbps, payload_bytes: None)
     with pytest.raises(
         lab.CheckFailed, match=r"got float 0.0333333: the interval in ms must be a number from 1 to 1000"

@@ -14,6 +14,10 @@ from pacelab_labs.exercise import Exercise
 
 LEAST = 0.8
 """Share of NewReno's goodput that a pacer must keep to be worth a score."""
+_NO_ARGUMENTS = (
+    "\n  Each flow has its own pacer, which is made without arguments. Write __init__(self), or give values that you "
+    "change in the class, for example `weight = 2.0`."
+)
 
 
 def _try_pacer(work: Any) -> str:
@@ -26,7 +30,8 @@ def _try_pacer(work: Any) -> str:
         except UserCodeError as error:
             if "Todo" in str(error):
                 raise Todo("write measured(); it should set self.interval_s.") from None
-            return f"5 hops {direction}, 10 s: expected a run; {error}"
+            hint = _NO_ARGUMENTS if "__init__()" in str(error) else ""
+            return f"5 hops {direction}, 10 s: expected a run; {error}{hint}"
         told = f"5 hops {direction}, 10 s: "
         if result.run["hooks"]["actions"] == 0:
             return told + "no packet waited. Does measured() set self.interval_s to a value above 0?"

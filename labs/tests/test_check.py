@@ -405,6 +405,18 @@ def test_a_loop_that_prints_leaves_room_for_the_verdict(capsys: pytest.CaptureFi
     assert capsys.readouterr().out == "and the next cell prints\n"
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_pacer_that_needs_arguments_is_told_that_it_gets_none() -> None:
+    class Weighted(Pacer):
+        def __init__(self, weight: float) -> None:
+            self.weight = weight
+
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = self.weight * sample.rtt_s
+
+    assert "Each flow has its own pacer, which is made without arguments." in complaint(Weighted, "lab7.pacer")
+
+
 def test_check_of_an_unknown_name() -> None:
     with pytest.raises(ConfigError, match=r"no such check: 'lab0\.nothing'; must be one of lab0"):
         lab.check("lab0.nothing", max)

@@ -124,7 +124,8 @@ mine
 
 # %% [markdown]
 # ## Look closer
-# A score tells you how good a pacer is, but not why. Compare your pacer with NewReno on a network of your choice.
+# A score tells you how good a pacer is, but not why. Compare your pacer with NewReno on a network of your choice. Where
+# a figure has many lines, click on names above it to hide lines.
 
 
 # %%
@@ -137,8 +138,8 @@ def draw(topology, direction, routing):
 
 lab.explore(
     draw,
-    topology=lab.choice("topology", ["cross-gateway", "parallel", "chain"]),
-    direction=lab.choice("direction", ["mixed", "down", "up"]),
+    topology=lab.choice("topology", ["chain", "cross-gateway", "parallel"]),
+    direction=lab.choice("direction", ["down", "up", "mixed"]),
     routing=lab.choice("routing", ["static", "aodv"]),
 )
 

@@ -406,7 +406,7 @@ def test_a_loop_that_prints_leaves_room_for_the_verdict(capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_pacer_that_needs_arguments_is_told_that_it_gets_none() -> None:
+def test_a_pacer_that_needs_arguments_is_refused_with_the_reason() -> None:
     class Weighted(Pacer):
         def __init__(self, weight: float) -> None:
             self.weight = weight

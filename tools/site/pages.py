@@ -127,15 +127,16 @@ def live(pages: Path) -> None:
         "## A network of your own\n\nDraw nodes, wires and flows, compare two schemes, and save the network as a "
         "file for `pacelab run`.\n\n[Open the editor](live/editor.html): the engine runs in the page"
         f"{', and so does TCP-GAP, in Python' if pyodide else ''}. "
-        "[More](docs/demos.md#any-network).\n\n"
+        "[More](docs/demos.md#any-network). On your computer, this command writes the page:\n\n"
         f"    pacelab demo {topology} --scheme {schemes} --export editor.html\n"
     ]
     for name, demo in DEMOS.items():
         export(demo, pages / "live" / f"{name}.html")
-        where = "it holds runs of every setting with three seeds" if demo.python else "the engine runs in the page"
+        holds = " It has the results of every setting with three seeds." if demo.python else ""
         rows.append(
             f"## {demo.title}\n\n{escape(demo.question)}\n\n"
-            f"[Open the page](live/{name}.html): {where}.\n\n    pacelab demo {name} --export {name}.html\n"
+            f"[Open the demonstration](live/{name}.html).{holds} On your computer, this command writes the page:\n\n"
+            f"    pacelab demo {name} --export {name}.html\n"
         )
     text = (
         "# Live demonstrations\n\nEach demonstration is one file. You can save it and show it without a network. "

@@ -86,7 +86,10 @@ class RootHelper(unittest.TestCase):
 
     def test_the_group_compares_schemes_on_the_real_wifi_stack(self) -> None:
         options = "--hops 3 --backend hwsim --schemes newreno,tcp-gap --seeds 1 --seconds 6 --warmup 2"
-        done = as_user(f"pacelab compare chain {options} --out hwsim")
+        for number in (1, 2, 3):  # this machine may be too busy for real time, and the message then asks for another run
+            done = as_user(f"pacelab compare chain {options} --out hwsim{number}")
+            if "run the command again" not in done.stderr:
+                break
         print(done.stdout, done.stderr)
         assert done.returncode == 0, done.stderr
         assert {"newreno", "tcp-gap"} <= set(done.stdout.split()), done.stdout

@@ -176,6 +176,8 @@ def test_lab_2_has_the_verdict_of_figure_2c() -> None:
     claim, outcome = CLAIMS["fu-fig2c"], OUTCOMES["fu-fig2c"]
     assert outcome["verdict"] == outcome["as_it_was"]["verdict"] == Verdict.NOT
     for set_up in (outcome, outcome["as_it_was"]):
+        (four,) = [one for check, one in zip(claim.checks, set_up["checks"], strict=True) if "at 4 hops" in check.what]
+        assert (four["mean"], four["half_width"]) == (1, 0), "the plateau of 2 % is a window of one packet"
         heads = zip(claim.checks, set_up["checks"], strict=True)
         missed = {check.what for check, one in heads if check.role == "headline" and one["verdict"] == Verdict.NOT}
         assert {"best window at 4 hops"} <= missed <= {"best window at 4 hops", "best window at 24 hops"}

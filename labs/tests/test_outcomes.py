@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from pacelab import (
     run_link_layer,
     run_pacer,
 )
+from pacelab_labs import recorded
 
 # Lab 1's answer to its first question agrees with its experiment in a loop. A figure's single call gives the same.
 
@@ -361,6 +362,24 @@ def test_dropping_at_the_first_node_alone_costs_less(hops: int, everywhere: floa
     assert abs(fmean(lost[MyLinkRed]) - everywhere) <= 0.02
     assert abs(fmean(lost[AtTheFirstNode]) - first) <= 0.02
     assert fmean(lost[AtTheFirstNode]) > 0
+
+
+# What docs/uml.md says about the gain of delayed ACKs: the recording of lab 6, and the simulator's runs of the same.
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_gain_of_delayed_acks_over_three_hops() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "uml.md").read_text("utf-8")
+    linux = [median(made["goodputs_bps"]) for made in recorded.read_recordings("hwsim")["lab6.acks"]["runs"]]
+    simulated = []
+    for ack in ("every", "delayed"):
+        tried = Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack)
+        found = [run(tried.vary(seed=seed)) for seed in (1, 2, 3)]
+        flows = [result.run["flows"][0] for result in found]
+        assert all(500 * flow["retransmitted_pkts"] <= flow["sent_pkts"] for flow in flows)
+        simulated.append(median(result.goodput_bps for result in found))
+    for name, several in (("3 hops, 11 Mbit/s, window 32 | Linux", linux), ("| simulator", simulated)):
+        assert f"| {name} | {' | '.join(f'{bps / 1e3:.0f}' for bps in several)} |" in page
 
 
 # What lab 4 says about its figure agrees with its comparison: TCP-GAP's gain over NewReno by the number of hops.

@@ -1,15 +1,22 @@
 """Sentences that sum up a table of docs/vagp.md or docs/tcp-gap.md agree with the table. Nothing is run.
 
-Other tests compare the tables with the stored rows of their studies.
+`tests/house/test_docs.py` compares the tables with the stored rows of their studies.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
+import pytest
+
+from pacelab.results.metrics import estimate
+from tests.sentences.test_sentences import study
+
 ROOT = Path(__file__).parents[2]
+GAP_CHAINS, VAGP_READINGS = study("gap_chains"), study("vagp_readings")
 SCHEMES = ("newreno", "tcp-gap", "vagp", "vagp-eval", "vagp-expect")
 
 
@@ -133,3 +140,89 @@ def test_sentences_about_codel_are_the_tables() -> None:
     assert 3.5 <= min(waits)
     assert max(waits) < 10.5
     assert "the round trip of the loss-based senders is 4 to 10 s there" in told
+
+
+# docs/tcp-gap.md: the gain on chains.
+
+
+class Gain(NamedTuple):
+    """A gain in percent and its interval."""
+
+    mean: int
+    half: int
+
+
+def gains() -> dict[tuple[str, str, int], dict[str, Gain]]:
+    """Routing, direction and hops -> scheme -> gain."""
+    found: dict[tuple[str, str, int], dict[str, Gain]] = {}
+    way, number = "", r"([+-]\d+) ± (\d+)"
+    for line in text("tcp-gap.md").splitlines():
+        if line in ("AODV, up", "AODV, down"):
+            way = line.removeprefix("AODV, ")
+        elif line.startswith(("Static routes: the gain", "## ")):
+            way = ""
+        if not re.match(r"\| \d+ \|", line):
+            continue
+        hops, of = int(line.split("|")[1]), [Gain(int(mean), int(half)) for mean, half in re.findall(number, line)]
+        if way and len(of) == 3:
+            found["aodv", way, hops] = dict(zip(("tcp-gap", "tcp-gap-eval", "tcp-gap-code"), of, strict=True))
+        elif not way and len(of) == 4:
+            found["static", "up", hops] = dict(zip(("tcp-gap", "tcp-gap-eval"), of[:2], strict=True))
+            found["static", "down", hops] = dict(zip(("tcp-gap", "tcp-gap-eval"), of[2:], strict=True))
+    return found
+
+
+def test_sentences_about_the_gain_are_the_tables() -> None:
+    told, rows = words("tcp-gap.md"), gains()
+    assert len(rows) == 40
+
+    def of(routing: str, way: str, hops: range, scheme: str = "tcp-gap-eval") -> list[int]:
+        return [rows[routing, way, number][scheme].mean for number in hops]
+
+    short = of("aodv", "down", range(1, 4))
+    three = rows["aodv", "down", 3]["tcp-gap-eval"]
+    assert f"The gain of tcp-gap-eval is {short[0]}, {short[1]} and +{three.mean} ± {three.half} %" in told
+    printed = of("aodv", "down", range(1, 4), "tcp-gap")
+    assert f"printed scheme is {printed[0]}, {printed[1]} and {printed[2]} %" in told
+    down, up = of("aodv", "down", range(4, 9)), of("aodv", "up", range(4, 9))
+    assert f"tcp-gap-eval gains {min(down)} to {max(down)} % at 4 to 8 hops. At 9 and 10 hops" in told
+    assert all(rows["aodv", "down", hops]["tcp-gap-eval"].half > 60 for hops in (9, 10))
+    most = max((rows["aodv", "up", hops]["tcp-gap-eval"] for hops in range(1, 11)), key=lambda gain: gain.mean)
+    assert f"tcp-gap-eval gains {min(up)} to {max(up)} % at 4 to 8 hops, and {most.mean} ± {most.half} % at most" in told
+    static = [of("static", way, range(4, 11)) for way in ("up", "down")]
+    ends = f"{min(static[0])} to +{max(static[0])} % up and {min(static[1])} to {max(static[1])} % down"
+    assert f"With static routes the gain of tcp-gap-eval from four hops on is {ends}" in told
+
+
+def test_the_sentence_about_one_wired_link_is_the_stored_runs() -> None:
+    found = GAP_CHAINS.samples()
+    several = []
+    for way in ("up", "down"):
+        for hops in GAP_CHAINS.HOPS:
+            ours, theirs = (
+                GAP_CHAINS.goodput(found, "1", "static", way, hops, scheme) for scheme in ("tcp-gap", "newreno")
+            )
+            several.append(round(GAP_CHAINS.gain(ours, theirs).mean))
+    assert f"the printed scheme gains nothing ({min(several)} to +{max(several)} %)" in words("tcp-gap.md")
+
+
+def test_the_sentences_about_vegas_are_the_stored_runs() -> None:
+    found, told = GAP_CHAINS.samples(), words("tcp-gap.md")
+
+    def shown(window: int, scheme: str) -> tuple[str, str]:
+        of = found["1", "static", "queue", "4", str(window), "vegas", scheme]
+        trip = estimate([1e3 * one for one in of["rtt_s"]])
+        return f"{trip.mean:.0f} ± {trip.half_width or 0.0:.0f} ms", f"{GAP_CHAINS.kbps(of['goodput_bps'])} kbit/s"
+
+    for scheme, where in (("tcp-gap", " with tcp-gap,"), ("tcp-gap-eval", " with tcp-gap-eval"), ("newreno", "")):
+        (once,) = {shown(window, scheme) for window in (32, 64, 256)}
+        assert f"{once[0]} and {once[1]}{where}" in told
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("most", [4, pytest.param(40, marks=pytest.mark.thorough)])
+def test_rows_are_what_runs_give(most: int) -> None:
+    for of, number in ((GAP_CHAINS, most), (VAGP_READINGS, most // 4)):
+        for row in Random(of.__name__).sample(of.ROWS.read(), number):
+            again = of.measure(*(row[name] for name in of.ROWS.keys))
+            assert {name: str(value) for name, value in again.items()}.items() <= row.items(), row

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from pacelab.schemes.hook_settings import HookSettings
     from pacelab_pacer.core.contract import Hook
 
-ROWS = StoredRows(Path(__file__).with_suffix(".csv"), ("air", "reading", "seed"), ("goodput_bps", "mos_mean", "mos_worst"))
+ROWS = StoredRows(
+    Path(__file__).with_suffix(".csv"), ("air", "reading", "seed"), ("goodput_bps", "mos_mean", "mos_worst")
+)
 SEEDS = range(101, 106)
 AIRS: dict[str, dict[str, Any]] = {
     "ns2": {},

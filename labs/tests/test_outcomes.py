@@ -229,7 +229,9 @@ def test_the_schedule_of_the_solution_carries_more_than_any_window() -> None:
             """Leave the interval unchanged."""
 
     windows = curve(7, 40, seeds=seeds, windows=(2, 3, 4, 5, 6, 32))
-    paced = [run_pacer(chain(7, window_pkts=32, duration_s=40, seed=seed), EachInterval, watched=False) for seed in seeds]
+    paced = [
+        run_pacer(chain(7, window_pkts=32, duration_s=40, seed=seed), EachInterval, watched=False) for seed in seeds
+    ]
     assert fmean(result.goodput_bps for result in paced) > max(map(fmean, windows.values()))
 
 

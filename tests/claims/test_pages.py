@@ -18,7 +18,10 @@ from pacelab_pacer.core.vagp.e_model import mos
 ROOT = Path(__file__).parents[2]
 CLAIMS = all_claims()
 OUTCOMES = all_outcomes(list(CLAIMS.values()))
-WORDS = {word: number for number, word in enumerate("no one two three four five six seven eight nine".split())}
+WORDS = {
+    word: number
+    for number, word in enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
+}
 QUEUES = ("queues of 200 packets", "as it was, queues of 200 packets")
 
 

@@ -207,7 +207,8 @@ def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "page", "number"), [("gap_chains", "tcp-gap", 4), ("gap_codel", "tcp-gap", 2), ("vagp_readings", "vagp", 1)]
+    ("study", "page", "number"),
+    [("gap_chains", "tcp-gap", 4), ("gap_codel", "tcp-gap", 2), ("vagp_readings", "vagp", 1)],
 )
 def test_tables_of_a_study_are_those_of_its_runs(study: str, page: str, number: int) -> None:
     command = [sys.executable, ROOT / f"studies/{study}.py", "--table"]

@@ -100,7 +100,10 @@ def test_calls_alone() -> None:
 
 def test_tcp_alone() -> None:
     times: dict[str, Any] = {"cc": "reno", "duration_s": 60.0, "warmup_s": 10.0}
-    for net, name in (("string", "string, 4 hops, TCP, 3 flows, kbit/s | 1350"), ("tree", "tree, TCP, 3 flows a leaf, kbit/s | 3199")):
+    for net, name in (
+        ("string", "string, 4 hops, TCP, 3 flows, kbit/s | 1350"),
+        ("tree", "tree, TCP, 3 flows a leaf, kbit/s | 3199"),
+    ):
         cells = []
         for radio in ("ns2", "standard"):
             of = estimate([kbps([one]) for one in ran(range(1, 6), 0, 3, net, radio=radio, **times)])

@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import NamedTuple
 
 import pytest
@@ -17,6 +22,8 @@ from tests.sentences.test_sentences import study
 
 ROOT = Path(__file__).parents[2]
 GAP_CHAINS, VAGP_READINGS = study("gap_chains"), study("vagp_readings")
+N_SAMPLES = 50
+"""N of TCP-GAP's COV_RTT: before, the deviation is not that of N round trips."""
 SCHEMES = ("newreno", "tcp-gap", "vagp", "vagp-eval", "vagp-expect")
 
 
@@ -240,3 +247,48 @@ def test_rows_are_what_runs_give(most: int) -> None:
         for row in Random(of.__name__).sample(of.ROWS.read(), number):
             again = of.measure(*(row[name] for name in of.ROWS.keys))
             assert {name: str(value) for name, value in again.items()}.items() <= row.items(), row
+
+
+SAMPLES = """
+import json, sys
+from pacelab import Experiment, run
+from pacelab_pacer.core.tcp_gap.pace_estimator import PaceEstimator
+
+found, sample = [], PaceEstimator.sample
+
+def watched(self, now_ns, rtt_ns, **more):
+    took = sample(self, now_ns, rtt_ns, **more)
+    found.append((self.cov, self.interval_ns / 1e6, rtt_ns / 1e6))
+    return took
+
+PaceEstimator.sample = watched
+common = {"direction": "down", "window_pkts": 64, "scheme": "tcp-gap", "duration_s": 60}
+for hops in range(1, 9):
+    found.clear()
+    run(Experiment(topology_options={"hops": hops}, **common))
+    print(json.dumps(found))
+"""
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.thorough
+def test_the_cycle_of_the_pace_over_three_hops_is_that_of_a_run() -> None:
+    """A process of its own: the methods of compiled classes cannot be replaced."""
+    ran = subprocess.run(
+        [sys.executable, "-c", SAMPLES],
+        cwd=ROOT,
+        env={**os.environ, "PACELAB_INTERPRETED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    by_hops = [json.loads(line) for line in ran.stdout.splitlines()]
+    (listed,) = re.findall(r"mean COV down at 1 to 8 hops is ([\d., ]+) \(static", words("tcp-gap.md"))
+    for told, samples in zip(listed.split(", "), by_hops, strict=True):
+        assert fmean(cov for cov, *_ in samples) == pytest.approx(float(told), abs=0.0051)
+    later = by_hops[2][N_SAMPLES:]
+    covs, gaps_ms, trips_ms = (list(values) for values in zip(*later, strict=True))
+    assert round(min(gaps_ms)) == 8
+    assert (round(max(covs), 1), round(max(gaps_ms), -1), round(max(trips_ms), -2)) == (1.9, 390, 200)
+    text_of = "T falls to 8 ms. That is less than the 12 ms that three hops and the ACK need. So packets queue. "
+    assert f"{text_of}Round trips of up to 200 ms then raise COV to 1.9 and T to 390 ms" in words("tcp-gap.md")

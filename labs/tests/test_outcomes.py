@@ -6,12 +6,24 @@ import ast
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import pytest
 
-from pacelab import Experiment, LinkLayer, RunResult, compare, lab, run, run_link_layer
+from pacelab import (
+    Experiment,
+    LinkLayer,
+    Pacer,
+    RunResult,
+    Sample,
+    compare,
+    lab,
+    run,
+    run_link_layer,
+    run_pacer,
+)
+from pacelab_labs import recorded
 
 # Lab 1's answer to its first question agrees with its experiment in a loop. A figure's single call gives the same.
 
@@ -177,6 +189,68 @@ def test_the_model_has_the_right_order_of_magnitude_but_not_the_right_growth() -
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
+def test_the_model_at_each_node_agrees_at_a_large_window_alone() -> None:
+    """A node's failed RTSs, the packets that it gave up, and all its packets."""
+
+    def found(window: int, seed: int) -> list[tuple[float, int, int]]:
+        nodes = run(chain(8, window_pkts=window, duration_s=300, seed=seed)).run["nodes"]
+        return [
+            (node["rts_failures"] / node["rts_sent"], node["drops_rts"], node["drops_rts"] + node["delivered_frames"])
+            for node in nodes
+            if node["rts_sent"]
+        ]
+
+    def ratio(window: int) -> float:
+        runs = [found(window, seed) for seed in range(1, 6)]
+        model = fmean(sum(p**7 * pkts for p, _, pkts in of) / sum(pkts for *_, pkts in of) for of in runs)
+        return model / fmean(sum(lost for _, lost, _ in of) / sum(pkts for *_, pkts in of) for of in runs)
+
+    assert 0.95 <= ratio(32) < 1.05
+    assert 1.35 <= ratio(8) < 1.45
+    assert 2.5 <= ratio(4) < 3.5
+    at_32 = found(32, 1)  # the seed of the table
+    assert 0.2 <= min(p for p, *_ in at_32) < 0.3
+    assert 0.45 <= max(p for p, *_ in at_32) < 0.55
+    many = sorted(at_32, reverse=True)[:3]
+    assert sum(lost for _, lost, _ in many) > 0.5 * sum(lost for _, lost, _ in at_32)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+def test_the_schedule_of_the_solution_carries_more_than_any_window() -> None:
+    seeds = range(1, 11)
+
+    class EachInterval(Pacer):
+        """5 packets' times on one hop: 1884 bytes and 0.86 ms of waiting each."""
+
+        interval_s = 5 * (0.86e-3 + 8 * 1884 / 2e6)
+
+        def measured(self, sample: Sample) -> None:
+            """Leave the interval unchanged."""
+
+    windows = curve(7, 40, seeds=seeds, windows=(2, 3, 4, 5, 6, 32))
+    paced = [
+        run_pacer(chain(7, window_pkts=32, duration_s=40, seed=seed), EachInterval, watched=False) for seed in seeds
+    ]
+    assert fmean(result.goodput_bps for result in paced) > max(map(fmean, windows.values()))
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("rate_bps", [1_000_000, 2_000_000, 5_500_000])
+def test_the_best_window_does_not_depend_on_the_rate(rate_bps: int) -> None:
+    kbps = {
+        window: fmean(
+            run(chain(7, window_pkts=window, duration_s=60, seed=seed).vary(rate_bps=rate_bps)).goodput_bps
+            for seed in (1, 2, 3)
+        )
+        for window in (1, 2, 3, 4, 5, 6, 8, 12, 32)
+    }
+    assert max(kbps, key=lambda window: kbps[window]) == 4
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("seed", range(1, 7))
 def test_the_two_causes_of_loss_cross_between_queues_of_six_and_ten(seed: int) -> None:
     def overflow_is_first(queue: int) -> bool:
@@ -266,6 +340,18 @@ def test_marking_has_about_the_goodput_of_newreno() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("hops", "scheme", "least", "most"), [(7, "lred", -24, 27), (16, "lred-ecn", -13, 112)])
+def test_a_single_run_with_aodv_says_little(hops: int, scheme: str, least: int, most: int) -> None:
+    def gain(seed: int) -> float:
+        plain = chain(hops, routing="aodv-2001", duration_s=40, seed=seed)
+        return run(plain.vary(scheme=scheme)).goodput_bps / run(plain).goodput_bps - 1
+
+    gains = [round(100 * gain(seed)) for seed in range(1, 11)]
+    assert (min(gains), max(gains)) == (least, most)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("hops", "everywhere", "first"), [(7, 0.19, 0.04), (32, 0.33, 0.08)])
 def test_dropping_at_the_first_node_alone_costs_less(hops: int, everywhere: float, first: float) -> None:
     lost: dict[type[LinkLayer], list[float]] = {MyLinkRed: [], AtTheFirstNode: []}
@@ -278,6 +364,24 @@ def test_dropping_at_the_first_node_alone_costs_less(hops: int, everywhere: floa
     assert abs(fmean(lost[MyLinkRed]) - everywhere) <= 0.02
     assert abs(fmean(lost[AtTheFirstNode]) - first) <= 0.02
     assert fmean(lost[AtTheFirstNode]) > 0
+
+
+# What docs/uml.md says about the gain of delayed ACKs: the recording of lab 6, and the simulator's runs of the same.
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_gain_of_delayed_acks_over_three_hops() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "uml.md").read_text("utf-8")
+    linux = [median(made["goodputs_bps"]) for made in recorded.read_recordings("hwsim")["lab6.acks"]["runs"]]
+    simulated = []
+    for ack in ("every", "delayed"):
+        tried = Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack)
+        found = [run(tried.vary(seed=seed)) for seed in (1, 2, 3)]
+        flows = [result.run["flows"][0] for result in found]
+        assert all(500 * flow["retransmitted_pkts"] <= flow["sent_pkts"] for flow in flows)
+        simulated.append(median(result.goodput_bps for result in found))
+    for name, several in (("3 hops, 11 Mbit/s, window 32 | Linux", linux), ("| simulator", simulated)):
+        assert f"| {name} | {' | '.join(f'{bps / 1e3:.0f}' for bps in several)} |" in page
 
 
 # What lab 4 says about its figure agrees with its comparison: TCP-GAP's gain over NewReno by the number of hops.

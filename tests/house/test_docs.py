@@ -206,6 +206,19 @@ def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
         assert table in page
 
 
+@pytest.mark.parametrize(
+    ("study", "page", "number"),
+    [("gap_chains", "tcp-gap", 4), ("gap_codel", "tcp-gap", 2), ("vagp_readings", "vagp", 1)],
+)
+def test_tables_of_a_study_are_those_of_its_runs(study: str, page: str, number: int) -> None:
+    command = [sys.executable, ROOT / f"studies/{study}.py", "--table"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    tables = made.strip().split("\n\n")
+    assert len(tables) == number
+    for table in tables:
+        assert table in (ROOT / f"docs/{page}.md").read_text("utf-8")
+
+
 def test_the_table_of_pacing_by_aggregates_is_that_of_its_runs() -> None:
     command = [sys.executable, ROOT / "studies/gap_aggregate.py", "--table"]
     made = subprocess.run(command, check=True, capture_output=True, text=True).stdout

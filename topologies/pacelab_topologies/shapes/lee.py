@@ -28,12 +28,15 @@ def settings(*, rate_bps: int) -> dict[str, Any]:
     return {"phy": "802.11a", "rate_bps": rate_bps, "rts": False, "retry_short": 1, "retry_long": 1}
 
 
+SENSE = TopologyOption(
+    name="sense", domain=Real(1, 100_000), default=SENSE_M, help="sense range, metres", omit_default=True
+)
 ASYMMETRIC_SOURCE = "[lee] Fig. 4.3"
 RATE_BPS = 12_000_000
 STEP_M = 200.0
 
 
-def asymmetric(*, direction: str, variant: str) -> Topology:
+def asymmetric(*, direction: str, variant: str, sense: float) -> Topology:
     """Lee's asymmetric chains: a long and a short flow share the node mesh1, where TCP starves the long one.
 
         long (default):             mesh2                 --variant short:   mesh2
@@ -45,8 +48,8 @@ def asymmetric(*, direction: str, variant: str) -> Topology:
     mesh2 -> mesh1 -> mesh14 has two hops in both; mesh4's flow has four hops to mesh11, or one to mesh1.
     Defaults: 802.11a at 12 Mbit/s, RTS off, no MAC retries. Source: [lee] Fig. 4.3, Sec. 4.1 and 4.1.3.
     Deviates: the thesis states neither distances nor ranges of its two floors. Neighbours are 200 m apart with ns-2's
-    ranges, so that hops and carrier sensing are as in the other papers. That mesh1 is the middle of the long path is
-    our choice.
+    ranges, so that hops and carrier sensing are as in the other papers. The sense range is an option. That mesh1 is the
+    middle of the long path is our choice.
 
     The long or the short asymmetric chains; `direction` is always "up", away from mesh4 and mesh2.
     """
@@ -62,8 +65,8 @@ def asymmetric(*, direction: str, variant: str) -> Topology:
         description=f"{variant} asymmetric chains: {hops}, sharing mesh1",
         nodes=tuple(nodes),
         flows=(Flow(src=3, dst=far), Flow(src=0, dst=2)),
-        decode_m=DECODE_M,
-        sense_m=SENSE_M,
+        decode_m=min(DECODE_M, sense),
+        sense_m=sense,
         source=ASYMMETRIC_SOURCE,
         defaults=settings(rate_bps=RATE_BPS),
     )
@@ -80,6 +83,7 @@ ASYMMETRIC = Kind(
             default="long",
             help="length of flow 0, four hops (long) or one (short)",
         ),
+        SENSE,
     ),
     source=ASYMMETRIC_SOURCE,
 )
@@ -121,9 +125,7 @@ INDOOR = Kind(
     build=indoor,
     options=(
         *(hops_option(9), spacing_option(), flows_option(1)),
-        TopologyOption(
-            name="sense", domain=Real(1, 100_000), default=SENSE_M, help="sense range, metres", omit_default=True
-        ),
+        SENSE,
     ),
     source=INDOOR_SOURCE,
 )

@@ -86,7 +86,7 @@ class RootHelper(unittest.TestCase):
 
     def test_the_group_compares_schemes_on_the_real_wifi_stack(self) -> None:
         options = "--hops 3 --backend hwsim --schemes newreno,tcp-gap --seeds 1 --seconds 6 --warmup 2"
-        for number in (1, 2, 3):  # this machine may be too busy for real time, and the message then asks for another run
+        for number in (1, 2, 3):  # the message asks for another run if this machine is too busy
             done = as_user(f"pacelab compare chain {options} --out hwsim{number}")
             if "run the command again" not in done.stderr:
                 break

@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -464,7 +464,9 @@ LEAST_FRAMES_PER_S = 30
 
 
 @pytest.mark.parametrize("walk", [False, True], ids=["stand", "walk"])
-def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path, walk: bool) -> None:
+def test_thirty_nodes_move_while_the_engine_runs(
+    open_page: Any, tmp_path: Path, walk: bool, within: Callable[..., None]
+) -> None:
     """The engine runs in its own thread, and the page's thread has time for 30 pictures per second.
 
     The limit is in processor time of the page's thread, including the time for reading the result. The test prints the
@@ -488,19 +490,25 @@ def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path,
         found = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
         return float(found["TaskDuration"])
 
-    before_s = busy_s()
-    frames, took_s = page.evaluate(FRAMES)
-    each_s = (busy_s() - before_s) / frames
-    print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, {each_s * 1e3:.1f} ms of the page's own")
-    assert frames >= 2
-    assert each_s < 1 / LEAST_FRAMES_PER_S
-    quiet_s, clock_s = busy_s(), time.perf_counter()
-    frames = page.evaluate("document.querySelector('pacelab-editor').frames")
-    page.wait_for_function(f"document.querySelector('pacelab-editor').frames >= {frames} + 60")
-    frames = page.evaluate("document.querySelector('pacelab-editor').frames") - frames
-    each_s, by_clock = (busy_s() - quiet_s) / frames, frames / (time.perf_counter() - clock_s)
-    print(f"after the run: {by_clock:.0f} frames/s, {each_s * 1e3:.1f} ms of the page's own")
-    assert each_s < 1 / LEAST_FRAMES_PER_S
+    def during_a_run_s() -> float:
+        before_s = busy_s()
+        frames, took_s = page.evaluate(FRAMES)
+        each_s = (busy_s() - before_s) / frames
+        print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, {each_s * 1e3:.1f} ms of the page's own")
+        assert frames >= 2
+        return each_s
+
+    def after_the_run_s() -> float:
+        before_s, clock_s = busy_s(), time.perf_counter()
+        frames = page.evaluate("document.querySelector('pacelab-editor').frames")
+        page.wait_for_function(f"document.querySelector('pacelab-editor').frames >= {frames} + 60")
+        frames = page.evaluate("document.querySelector('pacelab-editor').frames") - frames
+        each_s, by_clock = (busy_s() - before_s) / frames, frames / (time.perf_counter() - clock_s)
+        print(f"after the run: {by_clock:.0f} frames/s, {each_s * 1e3:.1f} ms of the page's own")
+        return each_s
+
+    within(1 / LEAST_FRAMES_PER_S, during_a_run_s, time.process_time)
+    within(1 / LEAST_FRAMES_PER_S, after_the_run_s, time.process_time)
 
 
 SMALL = """() => [...document.querySelectorAll('main *')].flatMap((each) => {

@@ -463,14 +463,14 @@ FRAMES = """async () => {
 LEAST_FRAMES_PER_S = 30
 
 
-@pytest.mark.parametrize("walk", [False, True], ids=["stand", "walk"])
+@pytest.mark.parametrize("walk", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["stand", "walk"])
 def test_thirty_nodes_move_while_the_engine_runs(
     open_page: Any, tmp_path: Path, walk: bool, within: Callable[..., None]
 ) -> None:
     """The engine runs in its own thread, and the page's thread has time for 30 pictures per second.
 
-    The limit is in processor time of the page's thread, including the time for reading the result. The test prints the
-    elapsed time.
+    The limit is in processor time of the page's thread: a picture, and its part of the time for reading the result if
+    there were 30 pictures per second. On a busy machine there are fewer. The test prints the elapsed time.
     """
     nodes = "".join(f"  - {{name: n{i}, at: [{150 * (i % 6)} m, {150 * (i // 6)} m]}}\n" for i in range(30))
     flows = "".join(f"  - {{from: n{i}, to: n{29 - i}}}\n" for i in range(8))
@@ -490,25 +490,24 @@ def test_thirty_nodes_move_while_the_engine_runs(
         found = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
         return float(found["TaskDuration"])
 
-    def during_a_run_s() -> float:
-        before_s = busy_s()
-        frames, took_s = page.evaluate(FRAMES)
-        each_s = (busy_s() - before_s) / frames
-        print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, {each_s * 1e3:.1f} ms of the page's own")
-        assert frames >= 2
-        return each_s
-
-    def after_the_run_s() -> float:
+    def picture_s() -> float:
         before_s, clock_s = busy_s(), time.perf_counter()
         frames = page.evaluate("document.querySelector('pacelab-editor').frames")
         page.wait_for_function(f"document.querySelector('pacelab-editor').frames >= {frames} + 60")
         frames = page.evaluate("document.querySelector('pacelab-editor').frames") - frames
         each_s, by_clock = (busy_s() - before_s) / frames, frames / (time.perf_counter() - clock_s)
-        print(f"after the run: {by_clock:.0f} frames/s, {each_s * 1e3:.1f} ms of the page's own")
+        print(f"after a run: {by_clock:.0f} frames/s, {each_s * 1e3:.1f} ms of the page's own")
         return each_s
 
-    within(1 / LEAST_FRAMES_PER_S, during_a_run_s, time.process_time)
-    within(1 / LEAST_FRAMES_PER_S, after_the_run_s, time.process_time)
+    def picture_during_a_run_s() -> float:
+        each_s, before_s = picture_s(), busy_s()
+        frames, took_s = page.evaluate(FRAMES)
+        reading_s = busy_s() - before_s - frames * each_s
+        print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, reading {reading_s * 1e3:.0f} ms")
+        assert frames >= 2
+        return each_s + max(0.0, reading_s) / (LEAST_FRAMES_PER_S * took_s)
+
+    within(1 / LEAST_FRAMES_PER_S, picture_during_a_run_s, time.process_time)
 
 
 SMALL = """() => [...document.querySelectorAll('main *')].flatMap((each) => {

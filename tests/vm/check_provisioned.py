@@ -77,12 +77,11 @@ class RootHelper(unittest.TestCase):
         assert refused.returncode == 3, refused.stderr
         assert "group" in refused.stderr, refused.stderr
         off = goodput_bps("--warmup 2 --rts off --backend tap", 6)
-        on = goodput_bps("--warmup 2 --rts on --backend tap", 6)
-        print(f"  real hosts: off {off:.0f}, on {on:.0f} bit/s")
-        assert 2 * off < on
         assert unit("pacelab-helper.service", "ActiveState") == "active"
         subprocess.run(["systemctl", "stop", "pacelab-helper.service"], check=True)
-        assert goodput_bps("--backend tap", 4) > 0  # the socket starts it again
+        on = goodput_bps("--warmup 2 --rts on --backend tap", 6)  # the socket starts it again
+        print(f"  real hosts: off {off:.0f}, on {on:.0f} bit/s")
+        assert 2 * off < on
 
     def test_the_group_compares_schemes_on_the_real_wifi_stack(self) -> None:
         options = "--hops 3 --backend hwsim --schemes newreno,tcp-gap --seeds 1 --seconds 6 --warmup 2"

@@ -128,6 +128,7 @@ def start(chromium: str) -> Iterator[Start]:
     server.server_close()
 
 
+@pytest.mark.thorough  # not beside other tests: its verdict needs an idle machine
 def test_the_first_cell_takes_fifteen_seconds_of_an_idle_machine(start: Start) -> None:
     print(f"\nfirst cell: {start.processor_s:.1f} s of processor time, {start.elapsed_s:.1f} s elapsed here", end="")
     assert start.outputs

@@ -323,6 +323,7 @@ def test_schemes_are_in_the_same_order(both: Callable[[Plan], Both]) -> None:
     assert told_apart >= 6
 
 
+@pytest.mark.thorough
 def test_vagp_protects_the_calls_on_both(both: Callable[[Plan], Both]) -> None:
     plain, protected = both(calls("newreno")), both(calls("vagp"))
     for place in range(2):

@@ -250,6 +250,7 @@ def test_fq_codel_keeps_a_ping_short_beside_bulk_data() -> None:
     assert codel.host["qdiscs"]["n0"]["kind"] == "fq_codel"
 
 
+@pytest.mark.thorough
 def test_rate_control_finds_the_fastest_rate_that_arrives_where_nothing_disturbs_it() -> None:
     pair = Experiment(
         topology="reuse",

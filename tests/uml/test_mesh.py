@@ -60,7 +60,8 @@ def static_bps() -> float:
     return fmean(goodput_bps(run(STATIC.vary(seed=seed))) for seed in SEEDS)
 
 
-@pytest.mark.parametrize("routing", ["802.11s", BATMAN])
+@pytest.mark.thorough
+@pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])
 def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str) -> None:
     meshes = [run(STATIC.vary(routing=routing, seed=seed)) for seed in SEEDS]
     ratio = fmean(map(goodput_bps, meshes)) / static_bps()

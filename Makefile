@@ -43,7 +43,7 @@ lab: hello build  ## build PaceLab, then show what pacing gains and what it cost
 # This line comes after the check of the prerequisites: if one is missing, only the line to install it is printed.
 hello:
 	@[ -e $(VENV)/.built ] || tools/prerequisites >/dev/null
-	@[ -e $(VENV)/.built ] || echo "The first build takes 3 minutes of processor time (6 minutes on 2 busy cores), plus the downloads."
+	@[ -e $(VENV)/.built ] || echo "The first build takes 3 to 5 minutes of processor time (6 minutes on 2 busy cores), plus the downloads."
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)

@@ -37,7 +37,8 @@ export PIP_USER := 0
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-lab: hello build  ## build PaceLab, then show what pacing gains and what it costs, with three pictures
+# Without what only `make build` adds: mediumd for real hosts, and the compiled algorithms.
+lab: hello $(VENV)/.built demo  ## build the simulator, then show what pacing gains and what it costs, with three pictures
 	tools/with-progress --bar comparison $(VENV)/bin/pacelab lab
 
 # This line comes after the check of the prerequisites: if one is missing, only the line to install it is printed.
@@ -46,7 +47,7 @@ hello:
 	@[ -e $(VENV)/.built ] || echo "The first build takes 3 to 5 minutes of processor time (6 minutes on 2 busy cores), plus the downloads."
 
 WHO ?= student
-notebooks: build $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
+notebooks: $(VENV)/.built $(VENV)/.native demo $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
 	$(PY) labs/generate.py $(if $(CREDIT),--credit)
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
@@ -58,7 +59,7 @@ test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and o
 test: build $(VENV)/.tools  ## run all checks that need neither root nor a package manager
 	@tools/in-parallel "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
-build: $(VENV)/.built $(VENV)/.native demo  ## make the local environment, with the extension in release mode
+build: $(VENV)/.built $(VENV)/.mediumd $(VENV)/.native demo  ## build everything that runs here, also mediumd and the compiled algorithms
 
 dev: build $(VENV)/.tools  ## build, and install pytest, the linters and towncrier, for work on PaceLab itself
 
@@ -76,7 +77,7 @@ guided: build $(VENV)/.guided  ## compile the engine with a profile of its runs:
 
 # If no profile can be made, each call tries again, because the missing program may have been installed.
 PROFILE := build/guided/engine.profdata
-$(VENV)/.profile: $(VENV)/.built tools/guided
+$(VENV)/.profile: $(VENV)/.built $(VENV)/.native tools/guided
 	@tools/with-progress "the engine's profile" $(PY) tools/guided profile
 	@[ ! -e $(PROFILE) ] || touch $@
 
@@ -108,7 +109,7 @@ test-site: site $(VENV)/.tools  ## check the site's links, accessibility, search
 	tools/sync --group pages
 	$(PY) -m pytest -rs tests/site/run_site.py
 
-wheel: $(VENV)/.built demo  ## build wheels in dist/ for machines like this one; users then need no compiler
+wheel: $(VENV)/.built $(VENV)/.mediumd demo  ## build wheels in dist/ for machines like this one; users then need no compiler
 	@mkdir -p dist && rm -f dist/pacelab*.whl && cp $(RUST_WHEELS)/*.whl dist/
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
 
@@ -314,15 +315,21 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@tools/with-progress "wheels' packages" tools/sync --group wheels
 	@touch $@
 
-# maturin builds the Rust parts and shows cargo's progress. Linking mostly uses one core. Meanwhile the demonstrations' engine and
-# the algorithms compile, without output: if one fails, its own target repeats it. The Python packages are installed as links to
-# their folders.
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/*/pyproject.toml) $(RUST)
+# maturin builds the Rust parts and shows cargo's progress. Linking mostly uses one core. Meanwhile the demonstrations' engine
+# compiles, without output: if it fails, its own target repeats it. The Python packages are installed as links to their folders.
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
-	@rm -rf $(RUST_WHEELS)
-	@tools/in-parallel "the rest" '(nice $(PY) tools/native; $(DEMO_SETTINGS) nice tools/demo-engine $(DEMO_ENGINE)) >/dev/null 2>&1; :' \
-	    sh -c 'tools/with-progress "the air" $(MATURIN) -m medium/mediumd/Cargo.toml && \
-	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)'
-	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall $(RUST_WHEELS)/*.whl \
-	    $(addprefix -e ./,. $(PRODUCTS))
+	@rm -f $(RUST_WHEELS)/pacelab_medium-*.whl
+	@tools/in-parallel "the demonstrations" '$(DEMO_SETTINGS) nice tools/demo-engine $(DEMO_ENGINE) >/dev/null 2>&1; :' \
+	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)
+	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall \
+	    $(RUST_WHEELS)/pacelab_medium-*.whl $(addprefix -e ./,. $(PRODUCTS))
+	@touch $@
+
+# The same for the air between real hosts, while the algorithms compile.
+$(VENV)/.mediumd: $(VENV)/.built medium/mediumd/pyproject.toml
+	@rm -f $(RUST_WHEELS)/pacelab_wmediumd-*.whl
+	@tools/in-parallel "the algorithms" 'nice $(PY) tools/native >/dev/null 2>&1; :' \
+	    tools/with-progress "mediumd" $(MATURIN) -m medium/mediumd/Cargo.toml
+	@tools/sync --pip -q --no-deps --force-reinstall $(RUST_WHEELS)/pacelab_wmediumd-*.whl
 	@touch $@

@@ -60,7 +60,22 @@ const POLICED_USE_ROUNDS: u64 = 48;
 /// Aggregated ACKs: the window of the filter in round trips, and the most that is added to the window.
 const AGGREGATION_ROUNDS: u32 = 5;
 const AGGREGATION_LIMIT_US: u64 = 100_000;
-const AGGREGATION_EPOCH_PKTS: u64 = 1 << 20;
+
+/// What Linux and ns-3 do differently.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// Segments that leave together. `None`: by the pacing rate.
+    burst_pkts: Option<u64>,
+    /// The window is an even number of segments, for delayed ACKs.
+    is_even: bool,
+    /// So many segments of aggregated ACKs start a new count.
+    epoch_pkts: u64,
+}
+
+const LINUX: Rules = Rules { burst_pkts: None, is_even: true, epoch_pkts: 1 << 20 };
+/// Source: `tcp-bbr.cc` of ns-3.37, `SetSendQuantum`, `InFlight`, and the attribute `AckEpochAckedResetThresh`, which is
+/// 4,096 bytes. Three segments reach it, so almost no room remains for ACKs that arrive together.
+const NS3: Rules = Rules { burst_pkts: Some(1), is_even: false, epoch_pkts: 3 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -73,6 +88,7 @@ enum Mode {
 /// BBR's state.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    rules: Rules,
     mode: Mode,
     window_pkts: u64,
     limit_pkts: u64,
@@ -130,7 +146,17 @@ struct Policed {
 impl Bbr {
     /// `limit` is the receiver's window in segments.
     pub fn new(window_pkts: u32, limit_pkts: u32) -> Self {
+        Bbr::with_rules(window_pkts, limit_pkts, LINUX)
+    }
+
+    /// BBR with the rules of ns-3.37 for bursts, even windows, and ACKs that arrive together.
+    pub fn of_ns3(window_pkts: u32, limit_pkts: u32) -> Self {
+        Bbr::with_rules(window_pkts, limit_pkts, NS3)
+    }
+
+    fn with_rules(window_pkts: u32, limit_pkts: u32, rules: Rules) -> Self {
         let mut bbr = Bbr {
+            rules,
             mode: Mode::Startup,
             window_pkts: u64::from(window_pkts),
             limit_pkts: u64::from(limit_pkts),
@@ -198,6 +224,9 @@ impl Bbr {
 
     /// Segments that leave together: Linux allows two from 1.2 Mbit/s on.
     fn burst_pkts(&self) -> u64 {
+        if let Some(pkts) = self.rules.burst_pkts {
+            return pkts;
+        }
         let least = if self.pacing_rate < 1_200_000 / 8 { 1 } else { 2 };
         ((self.pacing_rate >> 10) / SEGMENT_BYTES).max(least).min(0x7f)
     }
@@ -212,8 +241,9 @@ impl Bbr {
 
     /// Room for segments that wait in the hosts, and an even number for delayed ACKs.
     fn with_budget(&self, pkts: u64) -> u64 {
-        let even = (pkts + 3 * self.burst_pkts() + 1) & !1;
-        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { even + 2 } else { even }
+        let wanted = pkts + 3 * self.burst_pkts();
+        let wanted = if self.rules.is_even { (wanted + 1) & !1 } else { wanted };
+        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { wanted + 2 } else { wanted }
     }
 
     fn target_in_flight(&self, rate: u64, gain: u64) -> u64 {
@@ -421,7 +451,7 @@ impl Bbr {
         let newly = u64::from(sample.newly_delivered_pkts);
         let epoch_us = (sample.delivered_at - self.epoch_at) / 1000;
         let mut expected = (self.rate() * epoch_us) >> RATE_SHIFT;
-        if self.epoch_pkts <= expected || self.epoch_pkts + newly >= AGGREGATION_EPOCH_PKTS {
+        if self.epoch_pkts <= expected || self.epoch_pkts + newly >= self.rules.epoch_pkts {
             self.epoch_pkts = 0;
             self.epoch_at = sample.delivered_at;
             expected = 0;

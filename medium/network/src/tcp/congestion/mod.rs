@@ -19,7 +19,7 @@ pub use westwood::{Westwood, Westwood2001};
 pub const NAMES: [&str; 10] =
     ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few", "bbr"];
 
-/// The congestion control with this name.
+/// The congestion control with this name, or `bbr-ns3`, which exists for comparisons with ns-3.
 ///
 /// # Errors
 /// The name is unknown. The message is one line with the known names.
@@ -35,6 +35,7 @@ pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box
         "cubic" => Box::new(Cubic::new(window, limit)),
         "ctcp" => Box::new(Compound::new(window, limit)),
         "bbr" => Box::new(Bbr::new(initial_window, window_limit)),
+        "bbr-ns3" => Box::new(Bbr::of_ns3(initial_window, window_limit)),
         "few" => Box::new(Few::new(window, FewSettings::default())),
         _ => return Err(format!("congestion control {name:?}: must be one of {}", NAMES.join(", "))),
     })

@@ -216,3 +216,29 @@ fn two_lossy_intervals_of_one_rate_are_a_policed_path() {
     // The round trip of the first loss is the first one of two intervals of four.
     assert_eq!(path.now, (5 + 4 + 4) * 100 * MS);
 }
+
+#[test]
+fn with_the_rules_of_ns3_one_segment_leaves_at_a_time_and_three_acknowledged_segments_start_a_new_count() {
+    let mut path = Path::in_probe_bandwidth();
+    path.bbr.rules = NS3;
+    path.bbr.phase = 2;
+    path.bbr.pacing_rate = 10_000_000; // Linux: six segments together
+    // 20 and three for the host
+    assert_eq!(path.bbr.target_in_flight(RATE, WINDOW_GAIN), 23);
+    path.bbr.extra_pkts = [0; 2];
+    path.bbr.is_round_start = false;
+    path.bbr.epoch_pkts = 0;
+    let mut sample = path.sample(14);
+    path.bbr.epoch_at = sample.delivered_at;
+    for _ in 0..3 {
+        sample.newly_delivered_pkts = 2;
+        path.bbr.update_aggregation(&sample);
+    }
+    // Each pair starts a new count, because four are more than three. In Linux the three pairs make six.
+    assert_eq!(path.bbr.aggregation_pkts(), 2);
+    path.bbr.rules = LINUX;
+    for _ in 0..2 {
+        path.bbr.update_aggregation(&sample);
+    }
+    assert_eq!(path.bbr.aggregation_pkts(), 6);
+}

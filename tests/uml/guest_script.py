@@ -22,6 +22,8 @@ MEMORY_BYTES = 256 << 20
 LIMIT_S = 300
 CUSTOM_WORLD = 5
 """HWSIM_REGTEST_CUSTOM_WORLD of the module: its own regulatory rules for all radios."""
+FREE_CHANNELS = (f"mac80211_hwsim.regtest={CUSTOM_WORLD}",)
+VIRTUAL_TIME = ("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}")
 FOUND, SETTINGS = "found.json", "settings.json"
 
 
@@ -33,20 +35,21 @@ def run_script(
     limit_s: float = LIMIT_S,
     files: tuple[str, ...] = (),
     programs: tuple[Path, ...] = (),
-    free_channels: bool = False,
+    kernel: tuple[str, ...] = VIRTUAL_TIME,
     seed: int = 1,
 ) -> dict[str, Any]:
     """Run `script`, which has a function run_job(folder), in a guest.
 
     It finds `settings` as JSON in the folder, and writes its findings there. Returns the findings, and the bytes of
-    further `files` of the folder by name. The guest has `programs` in /code. With `free_channels` its radios may send
-    at 5.2 GHz, at most 40 MHz wide.
+    further `files` of the folder by name. The guest has `programs` in /code. `kernel` are further arguments of its
+    kernel: without VIRTUAL_TIME its clock is the computer's, and with FREE_CHANNELS its radios may send at 5.2 GHz, at
+    most 40 MHz wide.
     """
     with work_folder() as work, Core() as core:
         _lay_out(work, script, settings, programs)
         with (work / "console").open("wb") as console:
             subprocess.run(
-                [str(work / KERNEL), *_command_line(radios, free_channels, seed)],
+                [str(work / KERNEL), *_command_line(radios, kernel, seed)],
                 cwd=work,
                 env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": exec_folder(MEMORY_BYTES)},
                 stdin=subprocess.DEVNULL,
@@ -67,13 +70,12 @@ def run_script(
     return found
 
 
-def _command_line(radios: int, free_channels: bool, seed: int) -> list[str]:
+def _command_line(radios: int, kernel: tuple[str, ...], seed: int) -> list[str]:
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
         *(f"mem={MEMORY_BYTES >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps"),
         f"mac80211_hwsim.radios={radios}",
-        *([f"mac80211_hwsim.regtest={CUSTOM_WORLD}"] if free_channels else []),
-        *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
+        *kernel,
         *("random.trust_cpu=on", f"um_seed={seed}", "PYTHONHASHSEED=1"),
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pacelab.emulation.where.features import missing_for_uml
-from tests.uml.guest_script import blocks, run_script
+from tests.uml.guest_script import FREE_CHANNELS, VIRTUAL_TIME, blocks, run_script
 
 pytestmark = pytest.mark.guest
 
@@ -35,7 +35,7 @@ def found() -> dict[str, Any]:
     """The findings of GUEST."""
     if any(missing_for_uml()):
         pytest.skip("no guest")
-    return run_script(GUEST, 2, settings={"scenes": SCENES}, free_channels=True)
+    return run_script(GUEST, 2, settings={"scenes": SCENES}, kernel=FREE_CHANNELS + VIRTUAL_TIME)
 
 
 def test_rate_control_finds_the_fastest_rate_of_two_streams(found: dict[str, Any]) -> None:

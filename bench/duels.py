@@ -14,6 +14,7 @@ import ours
 from cost import Cost, Ratio, measure
 
 NS3_S, RANDOM_S = 60, 60
+OUR_CELL_S, NS3_CELL_S = 300, 10
 SHORT = 3
 """Pairs that take two seconds are repeated this many times as often: a shared machine changes its speed
 within seconds.
@@ -35,7 +36,7 @@ def aodv_chain(pairs: int) -> Ratio:
 
 def static_chain(pairs: int) -> Ratio:
     """7 hops, 2 Mbit/s, W = 3, fixed routes; ns-3 for 60 s only."""
-    ns3.build()
+    ns3.build("chain")
     return measure(
         name="7 hops, 2 Mbit/s, W=3, static routes",
         other="ns-3",
@@ -72,6 +73,34 @@ def lred_chain(pairs: int) -> Ratio:
     )
 
 
+def ht_cell(pairs: int) -> Ratio:
+    """Ten saturated stations of 802.11n with A-MPDUs in both."""
+    ns3.build("cell")
+    scene = str(ns3.FOLDER / "ns3" / "cell.yaml")
+    options = (
+        "--phy",
+        "802.11n",
+        "--mcs",
+        "7",
+        "--traffic",
+        "udp-saturated",
+        "--rts",
+        "off",
+        "--warmup",
+        "0",
+        "--seed",
+        "1",
+    )
+    return measure(
+        name="a saturated cell of 10 stations, 802.11n, A-MPDUs",
+        other="ns-3",
+        target=20,
+        ours=lambda: _cost(lambda seconds: ours.command(scene, *options, "--seconds", str(seconds)), OUR_CELL_S),
+        theirs=_ns3_cell,
+        pairs=pairs,
+    )
+
+
 def random_layout(pairs: int) -> Ratio:
     """120 nodes in 2500 x 1000 m, 8 flows, 11 Mbit/s, AODV in both, on the same positions."""
     drawn = layout.load()
@@ -95,6 +124,7 @@ def all_duels() -> Iterator[tuple[str, Callable[[int], Ratio], str | None]]:
         (gap_chain, ns2),
         (lred_chain, ns2),
         (random_layout, ns2),
+        (ht_cell, ns3),
     ):
         yield duel.__name__, duel, other.missing()
 
@@ -132,10 +162,18 @@ def _ns2(run: Callable[[float], ns2.TcpRun], seconds: float) -> Cost:
 
 
 def _ns3_chain() -> Cost:
-    long, short = (ns3.chain(hops=7, window_pkts=3, seconds=seconds) for seconds in (NS3_S, 1))
+    return _ns3(lambda seconds: ns3.chain(hops=7, window_pkts=3, seconds=seconds), NS3_S)
+
+
+def _ns3_cell() -> Cost:
+    return _ns3(lambda seconds: ns3.cell(stations=10, seconds=seconds), NS3_CELL_S)
+
+
+def _ns3(run: Callable[[float], ns3.Ns3Run], seconds: float) -> Cost:
+    long, short = run(seconds), run(1)
     return Cost(
         cpu_s=long.cpu_s - short.cpu_s,
         whole_cpu_s=long.cpu_s,
         delivered_pkts=long.delivered_pkts,
-        simulated_s=NS3_S,
+        simulated_s=seconds,
     )

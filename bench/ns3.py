@@ -1,4 +1,4 @@
-"""ns-3.37 from Debian's libns3-dev: bench/ns3/chain.cc, built once into bench/out/."""
+"""ns-3.37 from Debian's libns3-dev: bench/ns3/chain.cc and cell.cc, built once into bench/out/."""
 
 import shutil
 from dataclasses import dataclass
@@ -6,15 +6,14 @@ from pathlib import Path
 
 import cost
 
-SOURCE = Path(__file__).parent / "ns3" / "chain.cc"
-BINARY = Path(__file__).parent / "out" / "ns3-chain"
+FOLDER = Path(__file__).parent
 HEADER = Path("/usr/include/ns3/wifi-module.h")
 LIBRARIES = ("wifi", "internet", "applications", "mobility", "propagation", "network", "core")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TcpRun:
-    """Segments delivered, and the CPU seconds of the whole process."""
+class Ns3Run:
+    """Packets delivered, and the CPU seconds of the whole process."""
 
     delivered_pkts: int
     cpu_s: float
@@ -27,17 +26,26 @@ def missing() -> str | None:
     return None if shutil.which("g++") else "g++ is not installed (apt install g++)"
 
 
-def build() -> None:
-    """Compile the chain unless the program is newer than its source."""
-    if BINARY.exists() and BINARY.stat().st_mtime > SOURCE.stat().st_mtime:
-        return
-    BINARY.parent.mkdir(exist_ok=True)
-    libraries = [f"-lns3-{name}" for name in LIBRARIES]
-    cost.run(["g++", "-O2", "-std=c++17", SOURCE, "-o", BINARY, *libraries])
+def build(program: str) -> Path:
+    """Compile ns3/PROGRAM.cc unless the result is newer than its source. Returns the executable."""
+    source, binary = FOLDER / "ns3" / f"{program}.cc", FOLDER / "out" / f"ns3-{program}"
+    if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+        binary.parent.mkdir(exist_ok=True)
+        libraries = [f"-lns3-{name}" for name in LIBRARIES]
+        cost.run(["g++", "-O2", "-std=c++17", source, "-o", binary, *libraries])
+    return binary
 
 
-def chain(*, hops: int, window_pkts: int, rate_mbps: int = 2, seed: int = 1, seconds: float = 60) -> TcpRun:
+def chain(*, hops: int, window_pkts: int, rate_mbps: int = 2, seed: int = 1, seconds: float = 60) -> Ns3Run:
     """One NewReno flow over a chain with static routes, RTS on."""
-    options = {"hops": hops, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
-    done = cost.run([BINARY, *(f"--{name}={value}" for name, value in options.items())])
-    return TcpRun(delivered_pkts=int(done.stdout.split()[1]), cpu_s=done.cpu_s)
+    return _run("chain", hops=hops, rate=rate_mbps, window=window_pkts, seed=seed, seconds=seconds)
+
+
+def cell(*, stations: int, seed: int = 1, seconds: float = 10) -> Ns3Run:
+    """Saturated UDP stations of 802.11n at MCS 7 with A-MPDUs."""
+    return _run("cell", stations=stations, seed=seed, seconds=seconds)
+
+
+def _run(program: str, **options: float) -> Ns3Run:
+    done = cost.run([build(program), *(f"--{name}={value}" for name, value in options.items())])
+    return Ns3Run(delivered_pkts=int(done.stdout.split()[1]), cpu_s=done.cpu_s)

@@ -4,7 +4,7 @@
 # **You will be able to** run an experiment and read its result; distinguish payload and overhead on the air;
 # compare two schemes (variants of TCP) over several seeds; and say when a difference between two schemes is real.
 #
-# **You need** to know Python and the meaning of a TCP window. **Time:** 45 minutes (about one minute of computing).
+# **You need** to know Python and the meaning of a TCP window. **Time:** 45 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

@@ -6,7 +6,7 @@
 # capture and spatial reuse; and say why a network emulator that puts the frames of all stations into one queue shows
 # none of these effects.
 #
-# **You need** lab 0. **Time:** 90 minutes (about one minute of computing).
+# **You need** lab 0. **Time:** 90 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

@@ -5,7 +5,7 @@
 # find out which window TCP chooses by itself and what that costs; say where a chain loses packets; and design a
 # schedule that no window beats.
 #
-# **You need** lab 1. **Time:** 90 minutes (about one minute of computing).
+# **You need** lab 1. **Time:** 90 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

@@ -4,7 +4,7 @@
 # **You will be able to** say why the losses on a chain do not keep TCP at its best window; write Link RED and run it at
 # every node; compare dropping with marking; explain what adaptive pacing coordinates; and judge a published gain.
 #
-# **You need** lab 2. **Time:** 75 minutes (about one minute of computing).
+# **You need** lab 2. **Time:** 75 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

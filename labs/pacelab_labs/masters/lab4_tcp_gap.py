@@ -5,8 +5,8 @@
 # simulator and compare it with PaceLab's; say under which conditions the published gain holds; and find a chain on
 # which TCP-GAP loses. You will use your pacer again in lab 7.
 #
-# **You need** labs 1 and 2. **Time:** 90 minutes (about one minute of computing), and 15 minutes more for the part on
-# fairness.
+# **You need** labs 1 and 2. **Time:** 90 minutes (one to three minutes of computing), and 15 minutes more for the part
+# on fairness.
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

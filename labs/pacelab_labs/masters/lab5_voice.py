@@ -5,7 +5,7 @@
 # compare VAGP with other remedies (other TCP variants, priority queues, 802.11e, window control, pacing) by what they
 # protect and what they cost.
 #
-# **You need** labs 1, 2 and 4. **Time:** 90 minutes (about one minute of computing).
+# **You need** labs 1, 2 and 4. **Time:** 90 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

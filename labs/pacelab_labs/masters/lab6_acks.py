@@ -5,7 +5,7 @@
 # ACKs with suppressed ACKs; test a conclusion under other settings than those that produced it; and answer the question
 # in the title for one published case.
 #
-# **You need** labs 0, 2 and 4. **Time:** 90 minutes (about one minute of computing).
+# **You need** labs 0, 2 and 4. **Time:** 90 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

@@ -5,7 +5,7 @@
 # bottleneck; say what FQ-CoDel, BBR, rate control and aggregation change; write a congestion control that keeps the
 # queue short; and defend what remains of the papers of labs 2 to 6.
 #
-# **You need** labs 1, 2 and 4. **Time:** 90 minutes (about one minute of computing).
+# **You need** labs 1, 2 and 4. **Time:** 90 minutes (one to three minutes of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.

@@ -87,15 +87,15 @@ def table(rows: list[Run]) -> str:
         f"| case | routes | {' | '.join(SCHEMES)} | goodput | fairness |",
         "|---" * (4 + len(SCHEMES)) + "|",
     ]
-    for case in CASES:
+    for name in BY_NAME:
         for routing in ROUTINGS:
             cell = {
-                scheme: [r for r in rows if (r["case"], r["routing"], r["scheme"]) == (name_of(*case), routing, scheme)]
+                scheme: [r for r in rows if (r["case"], r["routing"], r["scheme"]) == (name, routing, scheme)]
                 for scheme in SCHEMES
             }
             shown = " | ".join(_shown(cell[scheme]) for scheme in SCHEMES)
             verdicts = f"{_goodput(cell[OWN], cell[RIVAL])} | {_fairness(cell[OWN], cell[RIVAL])}"
-            shown_name = name_of(*case).replace(" wired_hops=1", "")  # true for all chains with one flow
+            shown_name = name.replace(" wired_hops=1", "")  # true for all chains with one flow
             lines.append(f"| {shown_name} | {routing} | {shown} | {verdicts} |")
     return "\n".join(lines)
 

@@ -300,7 +300,11 @@ def test_the_port_listens_when_start_returns() -> None:
 
 @pytest.mark.parametrize(
     ("program", "number"),
-    [("pacelab_controller", signal.SIGINT), ("pacelab", signal.SIGINT), ("pacelab", signal.SIGTERM)],
+    [
+        pytest.param("pacelab_controller", signal.SIGINT, marks=pytest.mark.thorough),
+        pytest.param("pacelab", signal.SIGINT, marks=pytest.mark.thorough),
+        ("pacelab", signal.SIGTERM),
+    ],
 )
 def test_a_signal_ends_it_with_its_threads(program: str, number: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -347,6 +351,7 @@ def test_a_wrong_command_line_is_one_line(arguments: tuple[str, ...], said: str)
     assert len(ran.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.thorough
 def test_an_address_of_another_host_is_refused() -> None:
     ran = python(COMMAND, "--listen", "192.0.2.1:6653")
     assert (ran.returncode, len(ran.stderr.splitlines())) == (3, 1)
@@ -364,6 +369,7 @@ def test_the_unix_socket_of_a_running_controller_stays(tmp_path: Path) -> None:
         open_unix(long)
 
 
+@pytest.mark.thorough
 def test_a_controller_ends_cleanly_without_readers(tmp_path: Path) -> None:
     rest = tmp_path / "rest.sock"
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -64,6 +64,7 @@ def test_it_acts_beside_notebooks_of_the_labs_alone(tmp_path: Path, monkeypatch:
     assert shell.handled == ((NameError,), above.explain)
 
 
+@pytest.mark.thorough
 def test_a_kernel_of_the_environment_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the configuration as the wheel installs it."""
     nbclient = pytest.importorskip("nbclient", reason="make notebooks brings nbclient")

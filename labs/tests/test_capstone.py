@@ -139,7 +139,7 @@ class OnePerRoundTrip(Pacer):
         self.interval_s = sample.rtt_s
 
 
-@pytest.mark.parametrize("word", [None, "anna", "ben"])
+@pytest.mark.parametrize("word", [None, *(pytest.param(word, marks=pytest.mark.thorough) for word in ("anna", "ben"))])
 def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -> None:
     assert lab.score(OnePerRoundTrip, **({"word": word} if word else {})).points > 5
 

@@ -187,6 +187,13 @@ def test_every_packaged_claim_loads_and_plans() -> None:
     assert len(claims) >= 98, "a claim that is not met stays, with its verdict"
     for claim in claims.values():
         assert plan_claim(claim, quick=True, seeds=1).cells
+
+
+@pytest.mark.parametrize(
+    "paper", [pytest.param(paper, marks=[] if paper == "le" else [pytest.mark.thorough]) for paper in papers()]
+)
+def test_every_variant_of_a_packaged_claim_plans(paper: str) -> None:
+    for claim in claims_of(paper).values():
         for why in claim.why:
             assert plan_claim(claim, quick=True, seeds=1, variant=why).cells
         if claim.as_it_was and not claim.as_it_was.needs:
@@ -256,7 +263,7 @@ SAMPLE = {
     "vagp-mix": 2,
 }
 """Claims of every kind of traffic that take a few seconds, with the seeds to run."""
-LONGEST = ("fu-drops", "tcp-gap-buffer")
+LONGEST = ("fu-drops", "fu-table4", "tcp-gap-buffer")
 SIGMAS = 4.0
 ROUNDED = 1e-5
 """Stored numbers have six digits."""
@@ -297,6 +304,7 @@ def test_spread_of_a_part_of_the_seeds() -> None:
     assert spread(1.0, 10, 10) == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_a_planted_change_is_found() -> None:
     """The sample must detect changes: the numbers of another radio must not pass as the stored ones."""

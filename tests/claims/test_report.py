@@ -217,7 +217,10 @@ def drawn(claim_text: str, shape: str) -> Reproduction:
     return reproduce([parse_claim(text, "x")], quick=True, jobs=1)
 
 
-@pytest.mark.parametrize("name", list(SHAPES))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in ("peaks", "contention") else [pytest.mark.thorough]) for name in SHAPES],
+)
 def test_figure_shape(claim_text: str, name: str) -> None:
     found = drawn(claim_text, SHAPES[name])
     figures = found.figures()
@@ -311,6 +314,7 @@ def test_the_page_needs_no_other_file_and_works_with_a_screen_reader(book: Book)
     assert all(later <= earlier + 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
 
 
+@pytest.mark.thorough
 def test_the_book_is_the_same_bytes_each_time(book: Book) -> None:
     assert render_html(write_book("le")) == render_html(book)
 

@@ -27,9 +27,13 @@ def deviations() -> dict[Case, float]:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_sample_of_rows_is_within_the_band() -> None:
-    for case, deviation in aodv_of_2001.deviations(SAMPLE).items():
-        assert abs(deviation) <= TOLERANCE, case.name
+@pytest.mark.parametrize(
+    "case",
+    [SAMPLE[0], *(pytest.param(case, marks=pytest.mark.thorough) for case in SAMPLE[1:])],
+    ids=lambda it: it.name,
+)
+def test_a_sample_of_rows_is_within_the_band(case: Case) -> None:
+    assert abs(aodv_of_2001.deviations([case])[case]) <= TOLERANCE
 
 
 @pytest.mark.thorough

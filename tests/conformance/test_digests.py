@@ -25,7 +25,7 @@ def text(routing: str, seed: int) -> str:
     return json.dumps(case.config | {"seed": seed, "duration_s": 20.0, "tap": True})
 
 
-@pytest.mark.parametrize("routing", ["static", "aodv"])
+@pytest.mark.parametrize("routing", [pytest.param("static", marks=pytest.mark.thorough), "aodv"])
 def test_same_seed_gives_the_same_text_in_another_process_too(routing, engine):
     first = air_case.run_json(text(routing, 1))
     assert len(json.loads(first)["tap"]) > 10_000
@@ -34,7 +34,7 @@ def test_same_seed_gives_the_same_text_in_another_process_too(routing, engine):
         assert pool.submit(air_case.run_json, text(routing, 1)).result() == first
 
 
-@pytest.mark.parametrize("routing", ["static", "aodv"])
+@pytest.mark.parametrize("routing", ["static", pytest.param("aodv", marks=pytest.mark.thorough)])
 def test_other_seeds_give_other_records(routing, engine):
     assert len({air_case.run_json(text(routing, seed)) for seed in range(1, 5)}) == 4
 
@@ -52,7 +52,10 @@ def by_topology() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-LARGE = ("grid", "random", "tree", "string", "cross-gateway", "cross", "full-mesh", "cell", "reuse", "parallel")
+LARGE = (
+    *("grid", "random", "tree", "string", "cross-gateway", "cross", "full-mesh", "cell", "reuse", "parallel"),
+    *("exposed", "indoor", "asymmetric"),
+)
 """These take most of the time: `make test-thorough`. The others are a sample of networks with all their schemes."""
 CASES = [
     pytest.param(rows, id=name, marks=[pytest.mark.thorough] if name in LARGE else [])

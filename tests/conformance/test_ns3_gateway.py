@@ -11,7 +11,6 @@ import csv
 import json
 import statistics
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import air_case
@@ -85,25 +84,37 @@ def gateway(air: dict[str, Any]) -> Gateway:
     )
 
 
-@cache
-def results() -> dict[str, Gateway]:
-    return {name(row): gateway(config(row)) for row in rows()}
+class Found(dict[str, Gateway]):
+    """The results by the rows' names, made at first use."""
+
+    def __missing__(self, wanted: str) -> Gateway:
+        [row] = [row for row in rows() if name(row) == wanted]
+        self[wanted] = gateway(config(row))
+        return self[wanted]
+
+
+FOUND = Found()
+SAMPLE = ("4 TcpNewReno none", "4 TcpNewReno fqcodel")
 
 
 @pytest.fixture
 def found(engine: None) -> dict[str, Gateway]:
-    return results()
+    return FOUND
 
 
 def relative(got: float, expected: str) -> float:
     return abs(got / float(expected) - 1)
 
 
-@pytest.mark.parametrize("row", rows(), ids=name)
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=name(row), marks=[] if name(row) in SAMPLE else [pytest.mark.thorough]) for row in rows()],
+)
 def test_goodput_is_within_a_tenth(row: dict[str, str], found: dict[str, Gateway]) -> None:
     assert relative(found[name(row)].kbps, row["goodput_mean_kbps"]) < 0.10
 
 
+@pytest.mark.thorough
 def test_the_median_round_trip_behind_drop_tail_and_fq_codel_is_within_a_tenth(found: dict[str, Gateway]) -> None:
     compared = [row for row in rows() if row["qdisc"] in ("none", "fqcodel")]
     assert statistics.median(relative(found[name(row)].rtt_ms, row["rtt_mean_ms"]) for row in compared) < 0.10

@@ -198,7 +198,7 @@ def test_a_reopened_notebook_shows_how_to_run_the_widget(monkeypatch: pytest.Mon
 # Exports: a GIF for slides, and the message for any other file name.
 
 
-@pytest.mark.parametrize(("name", "parts"), [("hidden", 2), ("starvation", 3)])
+@pytest.mark.parametrize(("name", "parts"), [("hidden", 2), pytest.param("starvation", 3, marks=pytest.mark.thorough)])
 def test_gif_shows_each_part(name: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(animation, "FRAMES", 2)
     path = tmp_path / f"{name}.gif"

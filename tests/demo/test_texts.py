@@ -22,7 +22,7 @@ from pacelab.demo.model import Choice, Demo, Value
 from pacelab.demo.runs import initial_change, run_change
 from pacelab.experiment.air_config import compile_air
 
-PLACES, PLACES_SAMPLE = 200, 12
+PLACES, PLACES_SAMPLE = 200, 6
 MANY = pytest.mark.parametrize("count", [PLACES_SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])
 CAPTURE_RATIO = 10 ** (10 / 40)
 """10 dB in distance, by the fourth power of the distance: an interferer this many times farther away does no harm."""

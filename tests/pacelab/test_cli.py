@@ -400,13 +400,16 @@ def test_cli_interrupt_is_exit_130(
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("run chain", "chain-newreno"), ("compare chain --hops 1,2 --seeds 1 --jobs 1", "compare-chain")],
+    [
+        ("run chain --seconds 300", "chain-newreno"),
+        ("compare chain --hops 1,2 --seeds 1 --jobs 1 --seconds 1", "compare-chain"),
+    ],
 )
 def test_cli_full_disk_is_exit_3_and_leaves_the_results_elsewhere(
     command: str, name: str, in_tmp: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = small_disk / "deep" / "out"
-    assert main([*shlex.split(command), "--seconds", "300", "--out", str(out)]) == 3
+    assert main([*shlex.split(command), "--out", str(out)]) == 3
     err = capsys.readouterr().err
     said = f"pacelab: writing {str(out)!r}: No space left on device; free some space, or write elsewhere"
     assert err == f"{said}; the results are in runs/{name}-1\n"

@@ -60,6 +60,7 @@ def test_compare_gives_the_same_bytes_with_one_and_two_workers(made: Made) -> No
             assert (one / name).read_bytes() == (two / name).read_bytes(), name
 
 
+@pytest.mark.thorough
 def test_runs_give_the_same_bytes_with_one_and_two_workers() -> None:
     experiments = [
         pacelab.Experiment(topology_options={"hops": 3}, scheme=scheme, routing=routing, duration_s=3, seed=seed)

@@ -268,7 +268,10 @@ def test_one_panel_and_seeds_by_their_names(mine: str, in_tmp: Path) -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("asked", "baseline"),
-    [("--schemes newreno --cc newreno,{mine}", "newreno"), ("--schemes cubic,{mine}", "cubic")],
+    [
+        ("--schemes newreno --cc newreno,{mine}", "newreno"),
+        pytest.param("--schemes cubic,{mine}", "cubic", marks=pytest.mark.thorough),
+    ],
 )
 def test_gains_are_over_newreno_or_the_first(
     mine: str, asked: str, baseline: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
@@ -284,7 +287,7 @@ def test_gains_are_over_newreno_or_the_first(
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("first", ["{mine},newreno", "cubic,{mine}"])
+@pytest.mark.parametrize("first", ["{mine},newreno", pytest.param("cubic,{mine}", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("command", ["compare", "sweep"])
 def test_a_control_may_be_first(mine: str, first: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = [command, "chain", "--no-wired", "--hops", "2", "--seconds", "0.2", "--seeds", "1", "--jobs", "1"]

@@ -44,9 +44,9 @@ def alive_in_group(group: int) -> list[str]:
     ("command", "computing"),
     [
         (["run", "chain", *ENDLESS], 1),
-        (["run", "chain", "--scheme", "tcp-gap", *ENDLESS], 1),
+        pytest.param(["run", "chain", "--scheme", "tcp-gap", *ENDLESS], 1, marks=pytest.mark.thorough),
         (["compare", "chain", "--hops", "2,3,4", "--jobs", "2", *ENDLESS], 2),
-        (["compare", "chain", "--hops", "2", "--jobs", "1", *ENDLESS], 1),
+        pytest.param(["compare", "chain", "--hops", "2", "--jobs", "1", *ENDLESS], 1, marks=pytest.mark.thorough),
     ],
     ids=["run", "run with hooks", "compare, two workers", "compare, no worker"],
 )
@@ -270,8 +270,15 @@ IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SI
 
 @needs_posix
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("where", ["", IN_A_SCRIPTS_BACKGROUND], ids=["in front", "in the background"])
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        pytest.param("", "SIGHUP", id="in front-SIGHUP"),
+        pytest.param(IN_A_SCRIPTS_BACKGROUND, "SIGTERM", id="in the background-SIGTERM"),
+        pytest.param("", "SIGTERM", id="in front-SIGTERM", marks=pytest.mark.thorough),
+        pytest.param(IN_A_SCRIPTS_BACKGROUND, "SIGHUP", id="in the background-SIGHUP", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_comparison_that_is_terminated_keeps_finished_runs(where: str, name: str, in_tmp: Path) -> None:
     command = "compare chain --hops 1 --seconds 1 --schemes newreno --seeds 3 --jobs 1"
     found = ran(HEARS + where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
@@ -280,6 +287,7 @@ def test_a_comparison_that_is_terminated_keeps_finished_runs(where: str, name: s
     assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1
 
 
+@pytest.mark.thorough
 @needs_posix
 def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in_tmp: Path) -> None:
     command = [sys.executable, "-m", "pacelab", "topologies", "cell", "--plot", "--out", "cell.svg"]
@@ -308,6 +316,7 @@ def test_an_ignored_sighup_stays_ignored() -> None:
     assert ran(code, "--version").returncode == 0
 
 
+@pytest.mark.thorough
 @needs_posix
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
 def test_helpers_of_workers_outlive_the_terminal_until_the_workers_end() -> None:
@@ -324,8 +333,9 @@ if __name__ == "__main__":
 
 
 @needs_posix
-@pytest.mark.parametrize(("words", "code"), [("topologies cell --plot", 0), ("topologies nowhere", 2)])
+@pytest.mark.parametrize(("words", "code"), [("run cell --seconds 0.1", 0), ("topologies nowhere", 2)])
 @pytest.mark.parametrize("place", ["2>&-", "2>/dev/full"])
+@pytest.mark.usefixtures("engine")
 def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, place: str, in_tmp: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
@@ -333,7 +343,7 @@ def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, p
     found = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, text=True, check=False)
     assert found.returncode == code
     assert "pacelab: " not in found.stdout
-    assert os.listdir(in_tmp) == (["figures"] if code == 0 else [])
+    assert os.listdir(in_tmp) == (["runs"] if code == 0 else [])
 
 
 @needs_posix

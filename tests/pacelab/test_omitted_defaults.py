@@ -68,6 +68,7 @@ def test_another_value_of_a_new_setting_is_stored_and_read_back(tmp_path: Path) 
     assert (tmp_path / "again/run.json").read_bytes() == (tmp_path / "first/run.json").read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_default_that_differs_from_the_topologys_own_is_stored(tmp_path: Path) -> None:
     """Otherwise a reader would use the topology's default."""
     (tmp_path / "net.yaml").write_text(NETWORK)

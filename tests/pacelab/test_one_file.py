@@ -88,7 +88,7 @@ def test_both_are_compared_from_a_users_folder(
     assert [plain["scheme"], own["scheme"]] == ["newreno", "dropper"]
     assert own["hook_actions"] > 0
     assert own["goodput_bps"]["mean"] < plain["goodput_bps"]["mean"]
-    swept = ["sweep", f"{folder}/line.py", *arguments, "--json", "--quiet", "--out", "swept"]
+    swept = ["sweep", f"{folder}/line.py", *arguments[:-1], "1", "--json", "--quiet", "--out", "swept"]
     assert main(swept) == 0
     sweep = json.loads(capsys.readouterr().out)["sweep"]
     assert sweep["schemes"] == ["newreno", "dropper"]
@@ -180,7 +180,7 @@ def test_a_pacer_and_a_link_layer_are_listed_among_the_schemes(
         "--seconds",
         "5",
         "--jobs",
-        "2",
+        "1",
     ]
     assert main(["compare", "chain", *words, "--json", "--quiet"]) == 0
     rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
@@ -253,7 +253,11 @@ def test_two_of_one_name_are_not_compared(in_tmp: Path) -> None:
         pacelab.compare(pacelab.Experiment(), schemes=["a.py:OWN", "newreno", "b.py:OWN"])
 
 
-@pytest.mark.parametrize("command", [["run"], ["compare", "--seeds", "2", "--jobs", "2"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "command",
+    [["run"], pytest.param(["compare", "--seeds", "2", "--jobs", "2"], marks=pytest.mark.thorough)],
+    ids=lambda words: words[0],
+)
 def test_output_of_a_users_file_is_not_in_the_document(
     command: list[str], in_tmp: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

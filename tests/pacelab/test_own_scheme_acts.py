@@ -260,7 +260,9 @@ def test_a_transfer_that_is_answered_where_it_begins_ends() -> None:
     assert answered(Acknowledging, traffic="file", size_bytes=10_000 * 1460) == 10_000
 
 
-@pytest.mark.parametrize(("hook", "method"), [(Acknowledging, "poll_action"), (Reacting, "react")])
+@pytest.mark.parametrize(
+    ("hook", "method"), [(Acknowledging, "poll_action"), pytest.param(Reacting, "react", marks=pytest.mark.thorough)]
+)
 def test_answers_that_bring_about_the_next_without_end_stop_the_run(hook: type[NullHook], method: str) -> None:
     with pytest.raises(
         UserCodeError, match=rf"node 0 failed: .*{method}\(\) returns actions without an end: .* at once"

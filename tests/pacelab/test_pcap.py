@@ -382,6 +382,7 @@ def test_tshark_reads_comments(captured: Callable[..., Path]) -> None:
         assert words in comments
 
 
+@pytest.mark.thorough
 @needs_tshark
 @pytest.mark.usefixtures("engine")
 def test_tshark_sees_one_nodes_tcp_as_it_was(captured: Callable[..., Path], tmp_path: Path) -> None:

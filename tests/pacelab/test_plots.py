@@ -187,8 +187,8 @@ def test_a_figure_of_its_own_says_what_its_bars_are_and_there_is_none_of_a_wrong
     ("axes", "points"),
     [
         ({}, [{}]),
-        ({"rts": [True, False]}, [{"rts": True}, {"rts": False}]),
-        ({"hops": [1, 2]}, [{"hops": 1}, {"hops": 2}]),
+        pytest.param({"rts": [True, False]}, [{"rts": True}, {"rts": False}], marks=pytest.mark.thorough),
+        pytest.param({"hops": [1, 2]}, [{"hops": 1}, {"hops": 2}], marks=pytest.mark.thorough),
     ],
 )
 def test_render_comparison_is_reproducible(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> None:
@@ -248,6 +248,7 @@ def width_px(png: bytes) -> int:
     return int.from_bytes(png[16:20], "big")
 
 
+@pytest.mark.thorough
 def test_figures_of_many_names_grow_by_their_one_legend() -> None:
     few, crowded = (render_comparison(many(count))["goodput.png"] for count in (2, 9))
     assert width_px(crowded) > width_px(few) * 1.1

@@ -81,7 +81,7 @@ def test_runs_without_out_get_fresh_folders(in_tmp: Path, capsys: pytest.Capture
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("scheme", ["newreno", "tcp-gap"])
-@pytest.mark.parametrize("routing", ["static", "aodv", "aodv-2001"])
+@pytest.mark.parametrize("routing", ["static", "aodv", pytest.param("aodv-2001", marks=pytest.mark.thorough)])
 def test_same_config_and_seed_give_the_same_bytes_in_another_process(scheme: str, routing: str, in_tmp: Path) -> None:
     options = ["chain", *QUICK, "--scheme", scheme, "--routing", routing, "--direction", "mixed", "--quiet"]
     assert main(["run", *options, "--out", "a"]) == 0
@@ -278,7 +278,11 @@ defaults: {rate: 2, seconds: 3}
 ELSEWHERE = ({}, {"backend": "tap"}, {"backend": "hwsim", "where": "uml"}, {"tcp_defaults": "ns2-2001"})
 
 
-@pytest.mark.parametrize("options", ELSEWHERE, ids=lambda options: "-".join(options.values()) or "sim")
+@pytest.mark.parametrize(
+    "options",
+    [ELSEWHERE[0], *(pytest.param(options, marks=pytest.mark.thorough) for options in ELSEWHERE[1:])],
+    ids=lambda options: "-".join(options.values()) or "sim",
+)
 def test_a_config_asks_for_the_experiment_that_it_is_of(options: dict[str, str]) -> None:
     tried = 0
     for case in cases():

@@ -30,7 +30,21 @@ from pacelab.running.workers import WorkerDied, Workers
 from pacelab.schemes import POINTS, SCHEMES
 from pacelab_topologies.registry import KINDS
 
-SMALL = ["sweep", "chain", "--hops", "1..2", "--rts", "on,off", "--seeds", "2", "--seconds", "1", "--quiet"]
+SMALL = [
+    "sweep",
+    "chain",
+    "--hops",
+    "1..2",
+    "--rts",
+    "on,off",
+    "--seeds",
+    "2",
+    "--seconds",
+    "1",
+    "--jobs",
+    "1",
+    "--quiet",
+]
 HERE = Workers(jobs=1)
 BASE = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5)
 

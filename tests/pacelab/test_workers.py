@@ -36,7 +36,7 @@ def test_every_outcome_comes_with_the_place_of_its_item(jobs: int) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_exceptions_of_the_work_pass_through(jobs: int) -> None:
     begun = each_finished(abs, ["a", 1], workers=Workers(jobs=jobs))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="abs"), closing(begun) as finished:
@@ -48,6 +48,7 @@ class Unreadable:
         return int, ("no number",)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_an_item_that_a_worker_cannot_read_is_no_worker_that_died() -> None:
     begun = each_finished(abs, [1, Unreadable()], workers=Workers(jobs=2))  # type: ignore[list-item]
@@ -59,6 +60,7 @@ def take_long(_item: int) -> None:
     say("loading 'slow.py'")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_a_wait_of_several_workers_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -86,6 +88,7 @@ def test_a_script_without_a_main_guard_compares_once(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.count("once"), done.stderr) == (0, 1, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_work_of_the_script_itself_finds_it_in_the_workers(tmp_path: Path) -> None:
     (tmp_path / "study.py").write_text(
@@ -104,6 +107,7 @@ def sleep_of(file: str) -> str:
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_a_worker_that_does_not_hear_of_the_end_is_ended(tmp_path: Path) -> None:
     slept = tmp_path / "slept"
@@ -137,6 +141,7 @@ def die_half_given(number: int) -> int:
     return number
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_worker_that_dies_while_returning_its_result_delays_no_other_worker() -> None:
@@ -158,6 +163,7 @@ def raise_what_only_the_worker_has(_number: int) -> None:
     raise OnlyThere("the user's own words")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_an_error_that_cannot_be_read_here_is_reported_in_words() -> None:
     begun = each_finished(raise_what_only_the_worker_has, [1, 2], workers=Workers(jobs=2))

@@ -13,6 +13,7 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -37,6 +38,11 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", text.replace("*", "").replace("`", ""))
 
 
+@cache
+def words_of(file: str) -> str:
+    return plain((ROOT / file).read_text("utf-8"))
+
+
 def cells_of(file: str) -> Callable[..., list[float]]:
     """A column of a study's stored rows, for the rows that match all given values; empty cells are left out."""
     rows = list(csv.DictReader((ROOT / file).read_text("utf-8").splitlines()))
@@ -53,7 +59,7 @@ def cells_of(file: str) -> Callable[..., list[float]]:
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["id"])
 def test_the_words_are_in_the_named_files(sentence: dict[str, Any]) -> None:
     assert set(sentence) <= KEYS
-    assert plain(sentence["words"]).strip() in plain((ROOT / sentence["file"]).read_text("utf-8"))
+    assert plain(sentence["words"]).strip() in words_of(sentence["file"])
 
 
 @pytest.mark.usefixtures("engine")

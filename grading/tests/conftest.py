@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from types import FrameType
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from pacelab import HostError
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.judging.judge import GradingTerms, Listener, judge
-from pacelab_grading.judging.process import JudgeProcess
+from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.rubric.verdict import Verdict
 from pacelab_grading.sandbox.box import Limits, Walls, walls
@@ -120,9 +121,21 @@ def judge_process() -> Iterator[JudgeProcess]:
 
 @pytest.fixture
 def one_judge_process(judge_process: JudgeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`pacelab grade` reads all hand-ins with this process: starting one takes most of the time of a test."""
+    """`pacelab grade` uses this process for all hand-ins: starting one takes most of the time of a test."""
+    one_at_a_time = Lock()
+
+    class Shared:
+        def judge(self, submission: Submission, settings: BatchSettings) -> Verdict:
+            with one_at_a_time:
+                return judge_process.judge(submission, settings)
+
+        def stop(self) -> None: ...
+
+        def close(self) -> None: ...
+
     process = lambda _time_factor: contextlib.nullcontext(judge_process)  # noqa: E731
     monkeypatch.setattr("pacelab_grading.grade.received.JudgeProcess", process)
+    monkeypatch.setattr("pacelab_grading.grade.batch.JudgeProcess", Shared)
 
 
 @pytest.fixture

@@ -385,7 +385,9 @@ def test_the_students_own_modules_are_imported_and_counted(best: Walls) -> None:
     assert "run with the model solution's four_hop_delay_ns" in text_report(endless)
 
 
-@pytest.mark.parametrize("number", ASSIGNMENTS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(number, marks=[pytest.mark.thorough] if number > 2 else []) for number in ASSIGNMENTS]
+)
 def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that read the file serves one check at most, so a check's side effects reach no other."""
     asked: list[set[str]] = []

@@ -109,6 +109,7 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["update", "wek3"], "'wek3' does not exist; --assignment N would create it"),
     ],
 )
+@pytest.mark.usefixtures("one_judge_process")
 def test_bad_usage_is_one_line(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
@@ -124,6 +125,7 @@ def test_bad_usage_is_one_line(
 @pytest.mark.parametrize(
     ("stopped", "code", "says"), [(KeyboardInterrupt(), 130, "interrupted"), (HostError("disk full"), 3, "disk full")]
 )
+@pytest.mark.usefixtures("one_judge_process")
 def test_interrupted_grading_reports_kept_verdicts_and_leaves_no_sandbox(
     in_tmp: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -503,7 +503,7 @@ def test_without_a_roster_students_of_an_earlier_run_are_named(tmp_path: Path) -
     assert missing_now(made("Ann", "=Bob", "Cem"), before) == []
 
 
-@pytest.mark.usefixtures("engine")
+@pytest.mark.usefixtures("engine", "one_judge_process")
 def test_a_run_without_the_earlier_due_time_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ann.py").touch()
     (tmp_path / "roster.csv").write_text("student,submitted\nann,2026-11-03T10:00\n")

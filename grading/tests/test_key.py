@@ -72,6 +72,7 @@ def test_a_key_of_an_earlier_run_without_a_roster_is_found(tmp_path: Path) -> No
         ("\x00\xff", "line 1: "),
     ],
 )
+@pytest.mark.usefixtures("one_judge_process")
 def test_a_corrupt_key_stops_the_run_before_the_first_grade(
     text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,7 +190,7 @@ def test_a_table_of_the_public_answers_earns_nothing(best: Walls, grade: Judge) 
 
 
 def test_an_honest_lab_earns_all_points_by_both_streams(best: Walls) -> None:
-    lab = LABS["lab2"]
+    lab = LABS["lab3"]
     for key in KEYS:
         verdict = judge(Submission(student="s", source=lab.model), lab, walls=best, terms=GradingTerms(key=key))
         assert verdict.points == 100, text_report(verdict)

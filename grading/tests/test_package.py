@@ -240,9 +240,10 @@ def judged(number: int, key: str, *, only: str = "", change: tuple[str, str] = (
     return judge(submission, assignment, walls=NO_WALLS, terms=GradingTerms(key=key))
 
 
+@pytest.mark.parametrize("keys", [range(3), pytest.param(range(3, 12), marks=pytest.mark.thorough)], ids=["3", "12"])
 @pytest.mark.parametrize("number", [2, 4, 5])
-def test_models_earn_all_points_with_any_key(number: int) -> None:
-    for key in range(12):
+def test_models_earn_all_points_with_any_key(number: int, keys: range) -> None:
+    for key in keys:
         verdict = judged(number, f"key {key}")
         assert verdict.points == verdict.total, key
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pacelab.claims import load
-from pacelab.claims.load import all_claims, parse_claim, select_claims
+from pacelab.claims.load import all_claims, claims_of, papers, parse_claim, select_claims
 from pacelab.claims.measures import measure
 from pacelab.claims.outcome import key_of_measure, load_store
 from pacelab.claims.plan import key_of, plan_claim

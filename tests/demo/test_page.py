@@ -279,6 +279,7 @@ def test_a_network_without_a_path_is_refused() -> None:
         run_change(demo, read_change(demo, far))
 
 
+@pytest.mark.thorough
 def test_a_file_for_slides_holds_every_setting() -> None:
     demo = find_demo("starvation")
     rows = list(recorded_runs(demo))

@@ -240,8 +240,14 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("throttle", Throttle)
-@pytest.mark.parametrize("down", [True, False])
+@pytest.mark.parametrize(
+    ("down", "throttle"),
+    [
+        pytest.param(down, throttle, marks=[] if down or throttle.value == "none" else [pytest.mark.thorough])
+        for down in (True, False)
+        for throttle in Throttle
+    ],
+)
 @CALM
 @given(STEPS)
 def test_acknowledged_data_arrives(down: bool, throttle: Throttle, steps: list[tuple[str, str]]) -> None:

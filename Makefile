@@ -202,7 +202,7 @@ PARALLEL = -n $(CORES) --dist loadfile
 test-python: build $(VENV)/.collected  ## run pytest
 	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
-test-thorough: build $(VENV)/.tools  ## compare every row with ns-2, ns-3 and the theory, and test a cluster (make test: a sample)
+test-thorough: build $(VENV)/.tools  ## run the tests that make test leaves out: every row of ns-2 and ns-3, every value, a cluster
 	$(PY) -m pytest $(PARALLEL) -m thorough
 
 coverage: build $(VENV)/.tools  ## check that tests/pacer reach every branch of pacer/pacelab_pacer/core (without the tests of speed and of attacks)

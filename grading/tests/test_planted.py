@@ -123,12 +123,14 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
     ("window", "chosen", "quick"),
     [("packets_in_the_air(hops) + 1", 12, 8), ("hops // 3 + 1", 12, 8), ("4", 12, 0), ("5", 12, 0)],
 )
-def test_the_window_for_any_number_of_hops_is_not_a_constant(window: str, chosen: float, quick: float) -> None:
+@pytest.mark.parametrize("key", ["a", *(pytest.param(key, marks=pytest.mark.thorough) for key in ("b", "c"))])
+def test_the_window_for_any_number_of_hops_is_not_a_constant(
+    window: str, chosen: float, quick: float, key: str
+) -> None:
     model = ASSIGNMENTS[2].model.replace("return packets_in_the_air(hops) + 1", f"return {window}")
     choice = _partial(ASSIGNMENTS[2], tuple(check for check in ASSIGNMENTS[2].checks if check.simulates))
-    for key in ("a", "b", "c"):
-        verdict = judge(Submission(student="s", source=model), choice, walls=NO_WALLS, terms=GradingTerms(key=key))
-        assert [result.earned for result in verdict.results] == [chosen, quick], text_report(verdict)
+    verdict = judge(Submission(student="s", source=model), choice, walls=NO_WALLS, terms=GradingTerms(key=key))
+    assert [result.earned for result in verdict.results] == [chosen, quick], text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")

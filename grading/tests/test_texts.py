@@ -90,7 +90,7 @@ def test_an_empty_file_is_reported_and_another_precedes_it(content: bytes) -> No
 
 
 def test_large_pictures_in_a_notebook_are_accepted(tmp_path: Path) -> None:
-    picture = [{"output_type": "display_data", "data": {"image/png": "A" * (3 << 20)}}]
+    picture = [{"output_type": "display_data", "data": {"image/png": "A" * (2 << 20)}}]
     content = notebook(TEMPLATE, outputs=picture)
     found = read(content, "gateway_pacer.ipynb")
     assert found.problems == ()

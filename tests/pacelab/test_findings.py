@@ -23,7 +23,29 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studies, "SECONDS", 12.0)
 
 
-@pytest.mark.usefixtures("engine", "small")
+Ran = tuple[Any, Any]
+
+
+@pytest.fixture(scope="module")
+def ran_once() -> dict[str, Ran]:
+    return {}
+
+
+@pytest.fixture
+def run_once(ran_once: dict[str, Ran], small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same studies run once for all tests."""
+    original = studies.run_studies
+
+    def run(grids: Any, **options: Any) -> Ran:
+        work = repr(grids)
+        if work not in ran_once:
+            ran_once[work] = original(grids, **options)
+        return ran_once[work]
+
+    monkeypatch.setattr(studies, "run_studies", run)
+
+
+@pytest.mark.usefixtures("engine", "run_once")
 def test_lab_writes_a_picture_for_each_finding(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
@@ -44,7 +66,7 @@ def test_lab_writes_a_picture_for_each_finding(in_tmp: Path, capsys: pytest.Capt
     assert "fairness.png, speed.png, limits.png" in err.splitlines()[-1]
 
 
-@pytest.mark.usefixtures("engine", "small")
+@pytest.mark.usefixtures("engine", "run_once")
 def test_lab_json_is_one_document(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "--jobs", "1", "--json", "--quiet", "--out", "lab"]) == 0
     out, err = capsys.readouterr()

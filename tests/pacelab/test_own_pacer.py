@@ -297,12 +297,11 @@ def test_the_tests_of_the_templates_pass(kinds: list[str], in_tmp: Path, monkeyp
         (in_tmp / kind).mkdir()
         monkeypatch.chdir(in_tmp / kind)
         assert main(["new", kind, "Mine"]) == 0
-    folders = [str(in_tmp / kind) for kind in kinds]
+    files = [str(in_tmp / kind / "test_mine.py") for kind in kinds]
     ran = subprocess.run(
-        [*PYTEST, "--import-mode=importlib", *folders], env=PLAIN, capture_output=True, text=True, check=False
+        [*PYTEST, "--import-mode=importlib", *files], env=PLAIN, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert f"{len(kinds)} passed" in ran.stdout or len(kinds) == 1
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,7 @@ def test_the_command_that_a_sweep_names_draws_it(in_tmp: Path, capsys: pytest.Ca
         assert main(shlex.split(told)) == 0, told
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_plot_without_by_draws_a_line_for_whatever_varies(in_tmp: Path) -> None:
     small = ["sweep", "chain", "--hops", "1", "--seconds", "0.1", "--jobs", "1", "--quiet", "--out", "s"]
@@ -216,7 +217,26 @@ def test_plot_without_by_draws_a_line_for_whatever_varies(in_tmp: Path) -> None:
 
 
 def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "chain", "--hops", "1,2", "--seeds", "2", "--seconds", "1", "--out", "s", "--quiet"]) == 0
+    assert (
+        main(
+            [
+                "sweep",
+                "chain",
+                "--hops",
+                "1,2",
+                "--seeds",
+                "2",
+                "--seconds",
+                "1",
+                "--jobs",
+                "1",
+                "--out",
+                "s",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     assert main(["plot", "s", "--x", "hops", "--y", "goodput", "--by", "scheme"]) == 0
     content = Path("s/goodput.svg").read_bytes()
     assert main(["plot", "s", "--out", "again.svg"]) == 0

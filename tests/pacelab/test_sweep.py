@@ -30,21 +30,8 @@ from pacelab.running.workers import WorkerDied, Workers
 from pacelab.schemes import POINTS, SCHEMES
 from pacelab_topologies.registry import KINDS
 
-SMALL = [
-    "sweep",
-    "chain",
-    "--hops",
-    "1..2",
-    "--rts",
-    "on,off",
-    "--seeds",
-    "2",
-    "--seconds",
-    "1",
-    "--jobs",
-    "1",
-    "--quiet",
-]
+SMALL = ["sweep", "chain", "--hops", "1..2", "--rts", "on,off", "--seeds", "2", "--seconds", "1", "--quiet"]
+ONE_JOB = [*SMALL, "--jobs", "1"]
 HERE = Workers(jobs=1)
 BASE = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5)
 
@@ -62,7 +49,7 @@ def hosts(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.usefixtures("engine")
 def test_sweep_runs_every_combination_once(in_tmp: Path) -> None:
-    assert main([*SMALL, "--schemes", "newreno,tcp-gap", "--out", "s"]) == 0
+    assert main([*ONE_JOB, "--schemes", "newreno,tcp-gap", "--out", "s"]) == 0
     header, *rows = Path("s/table.csv").read_text().splitlines()
     assert header.split(",")[:5] == ["hops", "rts", "scheme", "seed", "goodput_bps"]
     assert [row.split(",")[:4] for row in rows[:5]] == [
@@ -96,13 +83,13 @@ def test_sweep_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> No
 
 @pytest.mark.usefixtures("engine")
 def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*SMALL, "--out", "s"]) == 0
+    assert main([*ONE_JOB, "--out", "s"]) == 0
     before, files = hosts(Path("s")), contents(Path("s"))
-    assert main([*SMALL, "--out", "s", "--json"]) == 0
+    assert main([*ONE_JOB, "--out", "s", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["host"]["fresh_runs"] == 0
     assert (hosts(Path("s")), contents(Path("s"))) == (before, files)
-    wider = [word.replace("1..2", "1..3") for word in SMALL]
+    wider = [word.replace("1..2", "1..3") for word in ONE_JOB]
     assert main([*wider, "--out", "s", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["host"]["fresh_runs"] == 4
     assert before.items() < hosts(Path("s")).items()
@@ -366,12 +353,12 @@ def test_a_users_option_is_no_second_column_of_a_name(
 def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("precious")
-    assert main([*SMALL, "--out", "mine"]) == 2
+    assert main([*ONE_JOB, "--out", "mine"]) == 2
     assert (
         "--out must be a new folder, an empty one, or one of a sweep; 'mine' holds other files"
         in capsys.readouterr().err
     )
-    assert main([*SMALL, "--out", "mine/thesis.txt"]) == 2
+    assert main([*ONE_JOB, "--out", "mine/thesis.txt"]) == 2
     assert [path.name for path in Path("mine").iterdir()] == ["thesis.txt"]
 
 

@@ -189,8 +189,9 @@ def test_a_table_of_the_public_answers_earns_nothing(best: Walls, grade: Judge) 
     assert result.steps == ()
 
 
-def test_an_honest_lab_earns_all_points_by_both_streams(best: Walls) -> None:
-    lab = LABS["lab3"]
+@pytest.mark.parametrize("name", ["lab3", pytest.param("lab2", marks=pytest.mark.thorough)])
+def test_an_honest_lab_earns_all_points_by_both_streams(name: str, best: Walls) -> None:
+    lab = LABS[name]
     for key in KEYS:
         verdict = judge(Submission(student="s", source=lab.model), lab, walls=best, terms=GradingTerms(key=key))
         assert verdict.points == 100, text_report(verdict)

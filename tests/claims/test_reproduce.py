@@ -81,6 +81,7 @@ def test_reproduce_lists_what_waits(claim_text: str) -> None:
     assert "needs patience" in claims_page([claim], {"fu-demo": found.outcomes[0]})
 
 
+@pytest.mark.thorough
 def test_reproduce_results_do_not_depend_on_workers(claim_text: str) -> None:
     claim = parse_claim(claim_text, "x")
     assert reproduce([claim], quick=True, jobs=1).document() == reproduce([claim], quick=True, jobs=2).document()

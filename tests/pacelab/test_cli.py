@@ -324,7 +324,10 @@ def test_cli_refuses_bad_input(
     assert sorted(path.name for path in in_tmp.rglob("*")) == ["file", "taken"]
 
 
-@pytest.mark.parametrize("command", ["topologies", "topologies chain", "schemes"])
+@pytest.mark.parametrize(
+    "command",
+    ["topologies", *(pytest.param(words, marks=pytest.mark.thorough) for words in ("topologies chain", "schemes"))],
+)
 def test_cli_with_stdout_closed_prints_nothing_and_reports_no_bug(command: str) -> None:
     code = "import sys; from pacelab.cli.main import main; sys.exit(main(sys.argv[1:]))"
     ran = subprocess.run(

@@ -168,7 +168,12 @@ def test_marks_beside_pacing_drop_nothing_of_an_ecn_flow() -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("throttle", "counter"),
-    [("drop", "random_drops"), ("duplicate-acks", "throttles"), ("ecn-echo", "echoes"), ("zero-window", "throttles")],
+    [
+        ("drop", "random_drops"),
+        pytest.param("duplicate-acks", "throttles", marks=pytest.mark.thorough),
+        pytest.param("ecn-echo", "echoes", marks=pytest.mark.thorough),
+        ("zero-window", "throttles"),
+    ],
 )
 def test_each_throttle_acts_by_its_own_means(throttle: str, counter: str) -> None:
     counters = upstream(throttle)

@@ -240,10 +240,14 @@ STEPS = st.lists(
 )
 
 
+SHORT = [(True, Throttle.NONE), (False, Throttle.NONE), (True, Throttle.ZERO_WINDOW), (False, Throttle.DROP)]
+"""What `make test` runs; `make test-thorough` runs all."""
+
+
 @pytest.mark.parametrize(
     ("down", "throttle"),
     [
-        pytest.param(down, throttle, marks=[] if down or throttle.value == "none" else [pytest.mark.thorough])
+        pytest.param(down, throttle, marks=[] if (down, throttle) in SHORT else [pytest.mark.thorough])
         for down in (True, False)
         for throttle in Throttle
     ],

@@ -1,9 +1,9 @@
 """802.11n with aggregates against ns-3 (tests/data/ns3-80211n.csv): the median row within 3 %, each within 10 %.
 
-The first exception are the six hidden pairs with aggregates of the first program. Its goodput does not depend on the limit
-of an aggregate: with at most 8 or 64 packets it is the same. So something else limited its aggregates. Every one of
-these rows lies between our goodputs with at most 2 and 5 packets. A difference between the programs is when Block Ack
-agreements are set up: under full load in the first one, before the load in the second one, and from the start here.
+The first exception are the six hidden pairs with aggregates of the first program. Its goodput does not depend on the
+limit of an aggregate: with at most 8 or 64 packets it is the same. So something else limited its aggregates. Every one
+of these rows lies between our goodputs with at most 2 and 5 packets. A difference between the programs is when Block
+Ack agreements are set up: under full load in the first one, before the load in the second one, and from the start here.
 The second program has 50 and 55 to 58 Mbit/s for 8 and 28 packets, and so have we, with RTS and without.
 
 The second exception is BBR with aggregates. Linux's BBR, and ours, sends more when ACKs arrive together. ns-3's BBR has
@@ -142,6 +142,7 @@ def test_goodput_is_that_of_ns3(case: air_case.Case, measure: Any) -> None:
     assert abs(errors(measure, SAMPLE if case in SAMPLE else COMPARED)[case.name]) <= BAND
 
 
+@pytest.mark.thorough
 def test_ns3s_rules_explain_most_of_the_difference_of_bbr_with_aggregates(measure: Any) -> None:
     by_linux, by_ns3 = (measure([pair[which] for pair in BBR_WITH_AGGREGATES]) for which in (0, 1))
     for linux, ns3 in BBR_WITH_AGGREGATES:

@@ -320,7 +320,7 @@ $(VENV)/.wheels: $(VENV)/.installed
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
 	@rm -f $(RUST_WHEELS)/pacelab_medium-*.whl
-	@tools/in-parallel "the demonstrations" '$(DEMO_SETTINGS) nice tools/demo-engine $(DEMO_ENGINE) >/dev/null 2>&1; :' \
+	@tools/in-parallel "the demonstrations" 'nice env $(DEMO_SETTINGS) tools/demo-engine $(DEMO_ENGINE) >/dev/null 2>&1; :' \
 	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)
 	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall \
 	    $(RUST_WHEELS)/pacelab_medium-*.whl $(addprefix -e ./,. $(PRODUCTS))

@@ -398,15 +398,16 @@ def test_the_parallel_compilation_ends_with_the_engines_at_ctrl_c(machine: Machi
     folder = machine.folder
     begun, ended, engine = (folder / name for name in ("begun", "ended", "engine"))
     machine.program("maturin", f"case $* in *python*) echo >{engine}; exec sleep 60 ;; esac")
-    machine.program("python", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
+    machine.program("demo-engine", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
     (folder / "tools").mkdir()
+    (folder / "tools/demo-engine").symlink_to(folder / "bin/demo-engine")
     (folder / "tools/prerequisites").symlink_to(folder / "bin/maturin")
     for name in ("with-progress", "in-parallel"):
         (folder / "tools" / name).symlink_to(TOOLS / name)
     (folder / "pyproject.toml").touch()
     command = ["make", "-C", str(folder), "-f", str(ROOT / "Makefile"), "-o", ".venv/.installed", ".venv/.built"]
     build = subprocess.Popen(
-        [*command, "MATURIN=bin/maturin", "PY=bin/python", "RUST="],
+        [*command, "MATURIN=bin/maturin", "RUST="],
         env={"PATH": os.environ["PATH"], "HOME": str(folder)},
         stderr=subprocess.DEVNULL,
         start_new_session=True,

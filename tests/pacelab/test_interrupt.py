@@ -333,6 +333,21 @@ if __name__ == "__main__":
 
 
 @needs_posix
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
+def test_workers_leave_ctrl_c_to_the_parent_from_their_first_instruction_on() -> None:
+    code = """
+from pathlib import Path
+from pacelab.running.workers import Workers, each_finished
+if __name__ == "__main__":
+    for _, status in each_finished(Path.read_text, [Path("/proc/self/status")] * 4, workers=Workers(jobs=2)):
+        print(status)
+"""
+    blocked = [int(line.split()[1], 16) for line in ran(code).stdout.splitlines() if line.startswith("SigBlk")]
+    assert len(blocked) == 4
+    assert all(mask & 1 << (signal.SIGINT - 1) for mask in blocked)
+
+
+@needs_posix
 @pytest.mark.parametrize(("words", "code"), [("run cell --seconds 0.1", 0), ("topologies nowhere", 2)])
 @pytest.mark.parametrize("place", ["2>&-", "2>/dev/full"])
 @pytest.mark.usefixtures("engine")
@@ -353,8 +368,10 @@ def test_ctrl_c_while_workers_are_started_and_again_while_they_end_leaves_none(i
 import signal, threading
 from multiprocessing.process import BaseProcess
 def pressed(real):
+    once = [signal.SIGINT]
     def press(*given):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        if once:
+            signal.pthread_kill(threading.main_thread().ident, once.pop())
         return real(*given)
     return press
 BaseProcess.start, BaseProcess.join = pressed(BaseProcess.start), pressed(BaseProcess.join)

@@ -44,7 +44,7 @@ lab: hello $(VENV)/.built demo  ## build the simulator, then show what pacing ga
 # This line comes after the check of the prerequisites: if one is missing, only the line to install it is printed.
 hello:
 	@[ -e $(VENV)/.built ] || tools/prerequisites >/dev/null
-	@[ -e $(VENV)/.built ] || echo "The first build takes 3 to 5 minutes of processor time (6 minutes on 2 busy cores), plus the downloads."
+	@[ -e $(VENV)/.built ] || echo "The first build takes about 3 minutes on 2 idle cores (6 on busy ones), plus the downloads."
 
 WHO ?= student
 notebooks: $(VENV)/.built $(VENV)/.native demo $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)

@@ -155,10 +155,20 @@ class Line:
             host.close()
 
 
+def iperf_server(host: Host) -> subprocess.Popen[str]:
+    """Start iperf3's server for one transfer, and wait until it listens."""
+    server = host.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 30
+    while not host.run("ss -Hltn sport = 5201"):
+        assert server.poll() is None, "iperf3 -s has ended"
+        assert time.monotonic() < until, "iperf3 -s does not listen"
+        time.sleep(0.05)
+    return server
+
+
 def iperf(sender: Host, receiver: Host, address: str, *options: str, seconds: float = 3) -> dict[str, Any]:
     """A TCP transfer from `sender` to `receiver`; returns iperf3's result."""
-    server = receiver.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = iperf_server(receiver)
     text = sender.run(f"iperf3 -J -c {address} -t {seconds} {' '.join(options)}", timeout=seconds + 30, check=False)
     server.wait(10)
     result: dict[str, Any] = json.loads(text)

@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from network import PACELAB, ROOT, SYN_FLOOD, Host, Line, RunningAgent, iperf, missing_for_namespaces, sent_on
+from network import (
+    PACELAB,
+    ROOT,
+    SYN_FLOOD,
+    Host,
+    Line,
+    RunningAgent,
+    iperf,
+    iperf_server,
+    missing_for_namespaces,
+    sent_on,
+)
 
 from pacelab_pacer.linux import watchdog
 
@@ -68,8 +79,7 @@ def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line, tmp_path
 
 def test_gateway_killed_during_a_transfer_the_transfer_continues_and_a_restarted_agent_handles_it(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
-    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = iperf_server(line.station)
     command = ("iperf3", "-J", "-c", line.STATION, "-t", "14", "-i", "1", *WINDOW.split())
     client = line.wired.start(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     time.sleep(3)
@@ -95,8 +105,7 @@ def test_gateway_killed_during_a_transfer_the_transfer_continues_and_a_restarted
 
 def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_continues(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
-    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = iperf_server(line.station)
     command = ("iperf3", "-J", "-c", line.STATION, "-t", "12", "-i", "0.5", *WINDOW.split())
     client = line.wired.start(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     time.sleep(3)

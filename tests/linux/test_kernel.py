@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network import PACELAB, SYN_FLOOD, Host, Line, RunningAgent, iperf, sent_on, why_not
+from network import PACELAB, SYN_FLOOD, Host, Line, RunningAgent, iperf, iperf_server, sent_on, why_not
 
 from pacelab.emulation.network.iperf3_sockets import data_socket, listening_descriptor
 from pacelab.units import NS_PER_S
@@ -167,8 +167,7 @@ def test_tc_flows_for_which_no_class_is_left_share_a_pace(line: Line) -> None:
     line.station.run("ip route add blackhole 10.9.1.0/24")  # no answers: half-open until the agent forgets them
     line.wired.python(SYN_FLOOD, "1200").wait(60)
     line.station.run("ip route del blackhole 10.9.1.0/24")
-    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = iperf_server(line.station)
     client = line.wired.start(
         "iperf3", "-c", line.STATION, "-t", "4", "-P", "4", *WINDOW.split(), stdout=subprocess.DEVNULL
     )
@@ -188,8 +187,7 @@ def _rate_of_a_transfer(line: Line, host: Host, interface: str) -> float:
     """The bit/s with Ethernet headers that an iperf3 from the wired host to the station sends on an interface, over 5
     s.
     """
-    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = iperf_server(line.station)
     client = line.wired.start("iperf3", "-c", line.STATION, "-t", "9", *WINDOW.split(), stdout=subprocess.DEVNULL)
     time.sleep(3)
     start_bytes, start_s = sent_on(host, interface)

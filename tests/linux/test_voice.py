@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from network import Line, RunningAgent, why_not
+from network import Line, RunningAgent, iperf_server, why_not
 from test_tap_plan import plan_of
 
 from pacelab.emulation.plan import Plan
@@ -122,8 +122,7 @@ def test_voice_report_contains_the_loss(line: Line) -> None:
 
 def test_window_control_writes_windows_that_a_real_sender_obeys(line: Line) -> None:
     agent = line.agent("--scheme", "window-control", "--gateway-window", "8")
-    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = iperf_server(line.station)
     client = line.wired.start("iperf3", "-c", line.STATION, "-t", "4", "-b", "8M", stdout=subprocess.DEVNULL)
     time.sleep(3)
     sockets = line.wired.run("ss -tin dport = 5201")

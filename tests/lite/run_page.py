@@ -35,6 +35,10 @@ def worked(browser: Any, address: str) -> Iterator[tuple[Any, list[str], list[st
     page = context.new_page()
     page.goto(f"{address}/notebooks/index.html?path={NOTEBOOK}")
     page.locator(".jp-CodeCell").first.wait_for(timeout=LONGEST_MS)
+    # Without a kernel, Jupyter ignores the keys that run a cell.
+    page.wait_for_function(
+        "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel", timeout=LONGEST_MS
+    )
     outputs = [run_cell(page, number) for number in range(3)]
     yield page, outputs, asked
     context.close()

@@ -21,6 +21,7 @@ from pacelab_pacer.core.segment import SYN, FlowKey
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.linux.agent import ROLES, AgentConfig
 from pacelab_pacer.linux.air_tap import Tapped
+from pacelab_pacer.linux.kernel_pacing import MAX_FLOWS
 from pacelab_pacer.linux.link_layer import Shares, Station
 from pacelab_pacer.linux.paths import PathTable
 from pacelab_pacer.linux.tc_agent import BATCH_NS, TcAgent
@@ -167,6 +168,10 @@ def test_tc_flows_for_which_no_class_is_left_share_a_pace(line: Line) -> None:
     line.station.run("ip route add blackhole 10.9.1.0/24")  # no answers: half-open until the agent forgets them
     line.wired.python(SYN_FLOOD, "1200").wait(60)
     line.station.run("ip route del blackhole 10.9.1.0/24")
+    # A busy machine needs seconds for a thousand classes, and flows that start before are not paced at once.
+    until = time.monotonic() + 60
+    while len(line.gateway.run("tc class show dev air0").splitlines()) < MAX_FLOWS and time.monotonic() < until:
+        time.sleep(0.2)
     server = iperf_server(line.station)
     client = line.wired.start(
         "iperf3", "-c", line.STATION, "-t", "4", "-P", "4", *WINDOW.split(), stdout=subprocess.DEVNULL

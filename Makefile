@@ -37,7 +37,7 @@ export PIP_USER := 0
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-# Without what only `make build` adds: mediumd for real hosts, and the compiled algorithms.
+# The pictures need neither mediumd nor the compiled algorithms, which `make build` adds.
 lab: hello $(VENV)/.built demo  ## build the simulator, then show what pacing gains and what it costs, with three pictures
 	tools/with-progress --bar comparison $(VENV)/bin/pacelab lab
 

@@ -1,6 +1,6 @@
 """802.11n with aggregates against ns-3 (tests/data/ns3-80211n.csv): the median row within 3 %, each within 10 %.
 
-The first exception are the six hidden pairs with aggregates of the first program. Its goodput does not depend on the
+The first exception is the six hidden pairs with aggregates of the first program. Its goodput does not depend on the
 limit of an aggregate: with at most 8 or 64 packets it is the same. So something else limited its aggregates. Every one
 of these rows lies between our goodputs with at most 2 and 5 packets. A difference between the programs is when Block
 Ack agreements are set up: under full load in the first one, before the load in the second one, and from the start here.

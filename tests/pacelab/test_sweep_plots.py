@@ -169,22 +169,7 @@ def test_a_full_comparisons_batches_are_points(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_any_quantity_of_a_comparison_can_be_plotted(in_tmp: Path) -> None:
-    words = [
-        "compare",
-        "chain",
-        "--hops",
-        "1,2",
-        "--seeds",
-        "2",
-        "--seconds",
-        "1",
-        "--jobs",
-        "1",
-        "--out",
-        "c",
-        "--quiet",
-    ]
-    assert main(words) == 0
+    assert main(shlex.split("compare chain --hops 1,2 --seeds 2 --seconds 1 --jobs 1 --out c --quiet")) == 0
     rows = load_points(Path("c")).rows
     assert {(row["point"]["hops"], row["scheme"], row["seed"]) for row in rows} == {
         (hops, scheme, seed) for hops in (1, 2) for scheme in ("newreno", "tcp-gap") for seed in (1, 2)
@@ -217,26 +202,7 @@ def test_plot_without_by_draws_a_line_for_whatever_varies(in_tmp: Path) -> None:
 
 
 def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        main(
-            [
-                "sweep",
-                "chain",
-                "--hops",
-                "1,2",
-                "--seeds",
-                "2",
-                "--seconds",
-                "1",
-                "--jobs",
-                "1",
-                "--out",
-                "s",
-                "--quiet",
-            ]
-        )
-        == 0
-    )
+    assert main(shlex.split("sweep chain --hops 1,2 --seeds 2 --seconds 1 --jobs 1 --out s --quiet")) == 0
     assert main(["plot", "s", "--x", "hops", "--y", "goodput", "--by", "scheme"]) == 0
     content = Path("s/goodput.svg").read_bytes()
     assert main(["plot", "s", "--out", "again.svg"]) == 0

@@ -5,6 +5,7 @@ other simulators this is the cost of the whole process. Ours reports the CPU tim
 its whole process is printed beside it.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 
 import layout
@@ -77,20 +78,7 @@ def ht_cell(pairs: int) -> Ratio:
     """Ten saturated stations of 802.11n with A-MPDUs in both."""
     ns3.build("cell")
     scene = str(ns3.FOLDER / "ns3" / "cell.yaml")
-    options = (
-        "--phy",
-        "802.11n",
-        "--mcs",
-        "7",
-        "--traffic",
-        "udp-saturated",
-        "--rts",
-        "off",
-        "--warmup",
-        "0",
-        "--seed",
-        "1",
-    )
+    options = shlex.split("--phy 802.11n --mcs 7 --traffic udp-saturated --rts off --warmup 0 --seed 1")
     return measure(
         name="a saturated cell of 10 stations, 802.11n, A-MPDUs",
         other="ns-3",

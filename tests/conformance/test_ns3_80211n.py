@@ -7,7 +7,7 @@ Ack agreements are set up: under full load in the first one, before the load in 
 The second program has 50 and 55 to 58 Mbit/s for 8 and 28 packets, and so have we, with RTS and without.
 
 The second exception is BBR with aggregates. Linux's BBR, and ours, sends more when ACKs arrive together. ns-3's BBR has
-this rule, but its limit of 4,096 bytes leaves no room. With ns-3's rules (`bbr-ns3`) the difference almost vanishes.
+this rule, but its limit of 4,096 bytes leaves no room. With ns-3's rules (`bbr-ns3`) most of the difference vanishes.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ pub use westwood::{Westwood, Westwood2001};
 pub const NAMES: [&str; 10] =
     ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few", "bbr"];
 
-/// The congestion control with this name, or `bbr-ns3`, which exists for comparisons with ns-3.
+/// The congestion control with this name. `bbr-ns3` is one more name, for comparisons with ns-3.
 ///
 /// # Errors
 /// The name is unknown. The message is one line with the known names.

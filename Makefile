@@ -44,7 +44,7 @@ lab: hello $(VENV)/.built demo  ## build the simulator, then show what pacing ga
 # This line comes after the check of the prerequisites: if one is missing, only the line to install it is printed.
 hello:
 	@[ -e $(VENV)/.built ] || tools/prerequisites >/dev/null
-	@[ -e $(VENV)/.built ] || echo "The first build takes about 3 minutes on 2 idle cores (6 on busy ones), plus the downloads."
+	@[ -e $(VENV)/.built ] || echo "The first build takes about 2 minutes on 2 idle cores (5 on busy ones), plus the downloads."
 
 WHO ?= student
 notebooks: $(VENV)/.built $(VENV)/.native demo $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
@@ -277,14 +277,16 @@ stale:
 	@echo "$(VENV) was made in another folder or with another Python. make builds it again."
 
 # The packages for `make lab`: uv, if it has a wheel for this machine, PaceLab's requirements, and the build back ends.
-$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
+INSTALLED_BY := uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
+$(VENV)/.installed: $(INSTALLED_BY)
 	@[ -w . ] || { echo "you cannot write to $(CURDIR): copy this folder into your home folder and run make there" >&2; exit 1; }
 	@for file in $(PARTS); do [ -e $$file ] || { echo "$$file is missing: this source tree is incomplete. Unpack it again into an" \
 	    "empty folder, or run git clone again." >&2; exit 1; }; done
 	@[ ! -e setup.py ] && [ ! -e pacelab/pacer ] || { echo "This folder holds files of an older layout (setup.py, pacelab/pacer):" \
 	    "unpack PaceLab into an empty folder, or run git clone again." >&2; exit 1; }
-	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
+	@python=$$(tools/prerequisites) && set -x && $$python -m venv --without-pip $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
+	@$(PY) tools/unpack-pip
 	@tools/with-progress uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "uv is not available: pip installs the packages"
 	@tools/with-progress "Python packages" tools/sync --extra figures --group build
 	@touch $@
@@ -315,13 +317,19 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@tools/with-progress "wheels' packages" tools/sync --group wheels
 	@touch $@
 
-# maturin builds the Rust parts and shows cargo's progress. Linking mostly uses one core. Meanwhile the demonstrations' engine
-# compiles, without output: if it fails, its own target repeats it. The Python packages are installed as links to their folders.
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
+# The demonstrations' engine compiles from the first second on, beside the Python packages and the engine, because these often use
+# only one core. It has no output: if it fails, its own target repeats it. An old environment is replaced first: this call of make
+# has decided that it is old, and would replace it again.
+$(VENV)/.built: $(INSTALLED_BY) $(if $(MOVED)$(AGED),$(VENV)/.installed) pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
-	@rm -f $(RUST_WHEELS)/pacelab_medium-*.whl
 	@tools/in-parallel "the demonstrations" 'nice env $(DEMO_SETTINGS) tools/demo-engine $(DEMO_ENGINE) >/dev/null 2>&1; :' \
-	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)
+	    $(MAKE) --no-print-directory $(VENV)/.engine
+	@touch $@
+
+# maturin builds the Rust parts and shows cargo's progress. The Python packages are installed as links to their folders.
+$(VENV)/.engine: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
+	@rm -f $(RUST_WHEELS)/pacelab_medium-*.whl
+	@tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)
 	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall \
 	    $(RUST_WHEELS)/pacelab_medium-*.whl $(addprefix -e ./,. $(PRODUCTS))
 	@touch $@

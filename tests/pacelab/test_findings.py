@@ -17,7 +17,7 @@ from pacelab.grid.comparison import Comparison, compare
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer points and seeds, and short runs."""
-    monkeypatch.setattr(studies, "HOPS", (1, 2))
+    monkeypatch.setattr(studies, "HOPS", (2, 3))
     monkeypatch.setattr(studies, "WINDOWS_PKTS", (32, 64))
     monkeypatch.setattr(studies, "SEEDS", 2)
     monkeypatch.setattr(studies, "SECONDS", 12.0)
@@ -87,7 +87,7 @@ def test_a_study_is_the_comparison_of_its_grid() -> None:
 
 def test_lab_announces_its_size() -> None:
     told = studies.announce(studies.studies(1), 2)
-    assert told.startswith("330 runs of 60 s with 5 seeds: about ")
+    assert told.startswith("280 runs of 60 s with 5 seeds: about ")
     assert told.endswith(" s on 2 cores")
 
 

@@ -419,12 +419,12 @@ def test_wheel_here_has_all_that_the_simulator_needs(native: Pacelab, tmp_path: 
 
 def test_wheel_here_does_the_main_job(native: Pacelab, tmp_path: Path) -> None:
     ran = native("lab", tmp_path)
-    assert "330 runs of 60 s" in ran.stderr
+    assert "280 runs of 60 s" in ran.stderr
     assert "Fairness: " in ran.stdout
     folder = tmp_path / "runs" / "lab-1"
     assert {path.stem for path in folder.glob("*.png")} == {"fairness", "speed", "limits"}
     rows = json.loads((folder / "chains.json").read_text("utf-8"))["rows"]
-    assert len(rows) == 7 * 2 * 3
+    assert len(rows) == 6 * 2 * 3
     assert all(row["goodput_bps"]["mean"] > 0 for row in rows)
 
 

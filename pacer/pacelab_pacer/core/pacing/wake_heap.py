@@ -70,6 +70,9 @@ class WakeHeap(Wakes[K]):
         if before is not None:
             if before.at_ns == at_ns:
                 return
+            if len(self._heap) == 1:  # a single flow, as usual: nothing to order
+                before.at_ns = at_ns
+                return
             before.is_live = False
         self._serial += 1
         wake = self._wake_of[flow] = _Wake(flow, at_ns, self._serial)

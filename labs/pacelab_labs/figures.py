@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
@@ -333,21 +334,37 @@ def _marks(value: Any) -> list[float]:
 _NUMBERS = "a list of numbers, as [1, 2, 4]"
 
 
-@checked(x=_line, lines=values_by_name, marks=_marks)
+@checked(x=_line, lines=values_by_name, marks=_marks, halves=values_by_name)
 def curves(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], *, xlabel: str, ylabel: str, marks: Sequence[float] = ()
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    *,
+    xlabel: str,
+    ylabel: str,
+    marks: Sequence[float] = (),
+    halves: Mapping[str, Sequence[float]] = MappingProxyType({}),
 ) -> Picture:
-    """Lines over common x values, each with a marker; `marks` are dotted vertical lines. Schemes have a fixed style."""
+    """Lines over common x values, each with a marker; `marks` are dotted vertical lines. Schemes have a fixed style.
+
+    `halves` gives lines an error bar at each point: half the width of its interval, by the line's name.
+    """
+    if unknown := sorted(halves.keys() - lines.keys()):
+        raise ConfigError(f"curves: halves for {unknown[0]!r}, which is not among the lines")
     lines = {name: coerce(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
-    for name, values in lines.items():
-        if len(values) != len(x):
-            raise ConfigError(
-                f"curves: line {name!r} must have one value for each of the {len(x)} x values, not {len(values)}"
-            )
+    halves = {name: coerce(f"curves: halves of {name!r}", _line, values) for name, values in halves.items()}
+    for what, given in (("line", lines), ("halves of", halves)):
+        for name, values in given.items():
+            if len(values) != len(x):
+                raise ConfigError(
+                    f"curves: {what} {name!r} must have one value for each of the {len(x)} x values, not {len(values)}"
+                )
     drawn: list[Mark] = [Rule(at=mark, line=":") for mark in marks]
+    numbers: list[float] = []
     for place, (name, values) in enumerate(lines.items()):
-        drawn.append(Line(x=tuple(x), y=tuple(values), name=name, **_look_of(name, place)))
-    numbers = [value for values in lines.values() for value in values]
+        bars = tuple(halves.get(name, ()))
+        drawn.append(Line(x=tuple(x), y=tuple(values), halves=bars, name=name, **_look_of(name, place)))
+        for value, half in zip(values, bars or [0.0] * len(x), strict=True):
+            numbers += value - half, value + half
     below = any(value < 0 for value in numbers)
     y_scale = linear(*(around(numbers) if below else from_zero(numbers)), ylabel, grid=True)
     panel = Panel(x=_x_scale(x, xlabel), y=y_scale, marks=tuple(drawn))
@@ -355,8 +372,9 @@ def curves(
     listed = "; ".join(
         f"{name}: "
         + ", ".join(
-            f"{'unknown' if math.isnan(value) else show(0.0 if abs(value) < top * NOTHING else value)} at {at:g}"
-            for at, value in zip(x, values, strict=True)
+            f"{'unknown' if math.isnan(value) else show(0.0 if abs(value) < top * NOTHING else value)}"
+            f"{f' ± {show(halves[name][index])}' if name in halves else ''} at {at:g}"
+            for index, (at, value) in enumerate(zip(x, values, strict=True))
         )
         for name, values in lines.items()
     )

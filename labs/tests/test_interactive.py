@@ -155,6 +155,10 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: lab.curves([1, 2], {"a": [1]}, xlabel="", ylabel=""),
         "line 'a' must have one value for each of the 2 x values, not 1",
     ),
+    "curves, halves": (
+        lambda: lab.curves([1], {"a": [1]}, xlabel="", ylabel="", halves={"b": [1]}),
+        "curves: halves for 'b', which is not among the lines",
+    ),
     "curves, none": (
         lambda: lab.curves([1], {"a": [None]}, xlabel="", ylabel=""),
         "curves: line 'a' must be a list of numbers, as [1, 2, 4], not [None]",
@@ -376,6 +380,15 @@ def test_a_gain_below_zero_is_within_its_picture() -> None:
     assert bars.get_xlim()[0] < -0.2
     assert usual.get_ylim()[0] == 0
     assert flat.get_ylim() == (0, pytest.approx(1.05 * 1255))
+
+
+def test_an_error_bar_is_within_its_picture_and_in_its_text() -> None:
+    shown = lab.curves([4, 7], {"W*": [1, 4], "h/4": [1, 1.75]}, halves={"W*": [0, 3]}, xlabel="hops", ylabel="window")
+    assert shown.text == "window against hops. W*: 1 ± 0 at 4, 4 ± 3 at 7; h/4: 1 at 4, 1.75 at 7"
+    (ax,) = axes_of(shown)
+    (bars,) = ax.containers[0].lines[2]
+    assert [segment[:, 1].tolist() for segment in bars.get_segments()] == [[1, 1], [1, 7]]
+    assert ax.get_ylim()[1] > 7
 
 
 def test_unknown_values_are_shown_as_unknown() -> None:

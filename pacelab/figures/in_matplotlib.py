@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 KEY_COLUMNS = 8
 MOST_IN_A_ROW = 50
 """Maximum number of characters of all names in a legend row above a panel."""
+LETTER = 1.6
+"""Size of a letter relative to another marker, so that it can be read."""
 
 
 def new_axes(width: float, height: float) -> Axes:
@@ -121,13 +123,12 @@ def _legend(ax: Axes, panel: Panel) -> None:
 
 
 def _look(mark: Line) -> dict[str, Any]:
-    return {
-        "color": mark.color,
-        "marker": mark.marker or "none",
-        "linestyle": mark.line or "none",
-        "linewidth": mark.width,
-        "markersize": mark.size,
-    }
+    look: dict[str, Any] = {"color": mark.color, "linestyle": mark.line or "none", "linewidth": mark.width}
+    if mark.marker.startswith("$"):  # a white edge separates the letter from its line and its error bar
+        letter = mark.marker.strip("$")
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.8}
+        return look | {"marker": rf"$\mathbf{{{letter}}}$", "markersize": LETTER * mark.size} | edge
+    return look | {"marker": mark.marker or "none", "markersize": mark.size}
 
 
 def _line(ax: Axes, mark: Line) -> None:
@@ -135,7 +136,7 @@ def _line(ax: Axes, mark: Line) -> None:
     if mark.every != 1:
         look["markevery"] = mark.every
     if mark.halves:
-        ax.errorbar(mark.x, mark.y, yerr=mark.halves, capsize=3, **look)
+        ax.errorbar(mark.x, mark.y, yerr=mark.halves, capsize=3, capthick=1.0, **look)
         return
     ax.plot(mark.x, mark.y, drawstyle="steps-post" if mark.steps else "default", **look)
     for x, y, text in zip(mark.x, mark.y, mark.labels, strict=False):

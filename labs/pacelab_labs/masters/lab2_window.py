@@ -142,13 +142,9 @@ found = [best_windows(hops) for hops in lab.progress(lengths)]
 mean = [fmean(windows) for windows in found]
 half = [2.776 * stdev(windows) / 5**0.5 for windows in found]
 rule = [hops / 4 for hops in lengths]
-lines = {
-    "measured W*, mean": mean,
-    "95 % interval, lower end": [m - h for m, h in zip(mean, half, strict=True)],
-    "95 % interval, upper end": [m + h for m, h in zip(mean, half, strict=True)],
-    "h/4": rule,
-}
-lab.curves(lengths, lines, xlabel="hops", ylabel="window (packets)")
+lines = {"measured W*, mean": mean, "h/4": rule}
+halves = {"measured W*, mean": half}
+lab.curves(lengths, lines, halves=halves, xlabel="hops", ylabel="window (packets)")
 
 # %% [markdown]
 # From 4 to 20 hops, the mean of W\* grows with the length of the chain. From 7 to 16 hops, the mean is 1.6 to 3.2

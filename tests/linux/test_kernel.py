@@ -188,6 +188,36 @@ def test_tc_flows_for_which_no_class_is_left_share_a_pace(line: Line) -> None:
     assert 0.9 < (end_bytes - start_bytes) * 8 / (end_s - start_s) / (6e6 * 1514 / 1500) < 1.05
 
 
+SHARED = """
+from contextlib import closing
+from pacelab_pacer.core.segment import FlowKey
+from pacelab_pacer.linux.kernel_pacing import MAX_FLOWS, KernelPacing
+with closing(KernelPacing("air0")) as kernel:
+    kernel.add([FlowKey(1, 2, 3, port) for port in range(MAX_FLOWS)])
+    large, small, half_open = (FlowKey(1, 2, 4, port) for port in range(3))
+    kernel.add([large, small, half_open])
+    kernel.set_rates({small: (6_000_000, 200), large: (6_000_000, 1500)})
+    input()
+"""
+
+
+def test_tc_flows_that_share_a_class_get_no_rate_for_the_headers_of_smaller_packets(line: Line) -> None:
+    agent = line.gateway.start(sys.executable, "-c", SHARED, stdin=subprocess.PIPE)
+    shared = f"class htb 5041:{0x10 + MAX_FLOWS:x} "
+    until = time.monotonic() + 60
+    while "Gbit" in (told := _class(line, shared)) and time.monotonic() < until:
+        time.sleep(0.1)
+    agent.communicate("\n", timeout=30)
+    # A packet of 200 B has 14 more on Ethernet: at its share of headers, packets of 1500 B would have 6.36 Mbit/s.
+    assert f"rate {6_000 * 1514 // 1500}Kbit" in told, told
+
+
+def _class(line: Line, name: str) -> str:
+    """What tc says of a class; that it has a rate in Gbit as long as it is not there."""
+    listed = line.gateway.run("tc class show dev air0", check=False).splitlines()
+    return next((each for each in listed if each.startswith(name)), "Gbit")
+
+
 def _rate_of_a_transfer(line: Line, host: Host, interface: str) -> float:
     """The bit/s with Ethernet headers that an iperf3 from the wired host to the station sends on an interface, over 5
     s.

@@ -139,10 +139,15 @@ class KernelPacing:
         self._tables.close()
 
     def _pace_shared(self) -> None:
-        """Set the shared class to the pace of the slowest flow in it."""
+        """Set the shared class to the pace of the slowest flow in it.
+
+        The packet size is that of the largest packets. Headers are a larger share of smaller ones, and the large packets
+        of another flow would get this share as rate.
+        """
         if not self._sharing:
             return
-        wanted = min(self._sharing.values())
+        paced = [one for one in self._sharing.values() if one[0] < UNPACED_BPS] or [*self._sharing.values()]
+        wanted = min(rate_bps for rate_bps, _ in paced), max(packet_bytes for _, packet_bytes in paced)
         if wanted != self._shared:
             self._class("add-class" if self._shared is None else "change-class", _SHARED_MINOR, *wanted)
             self._shared = wanted

@@ -141,8 +141,8 @@ class KernelPacing:
     def _pace_shared(self) -> None:
         """Set the shared class to the pace of the slowest flow in it.
 
-        The packet size is that of the largest packets. Headers are a larger share of smaller ones, and the large packets
-        of another flow would get this share as rate.
+        The packet size is that of the largest packets. Headers are a larger share of smaller ones, and the large
+        packets of another flow would get this share as rate.
         """
         if not self._sharing:
             return

@@ -282,8 +282,9 @@ class Sleeper:
             self._worst_s = max(self._worst_s, time.monotonic() - before - STEP_S)
 
 
-SYN_FLOOD = """
+FLOOD = """
 import socket, struct, sys, time
+flags, data = (0x10, bytes(int(sys.argv[2]))) if sys.argv[2:] else (2, b'')
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
 a = socket.inet_aton('10.9.1.1') + socket.inet_aton('10.9.2.1')
 def checksum(d):
@@ -291,12 +292,12 @@ def checksum(d):
     while t >> 16: t = (t & 0xffff) + (t >> 16)
     return ~t & 0xffff
 for n in range(int(sys.argv[1])):
-    text = struct.pack('!HHIIBBHHH', 1024 + n, 80 + n // 60000, n, 0, 0x50, 2, 65535, 0, 0)
-    text = text[:16] + struct.pack('!H', checksum(a + struct.pack('!BBH', 0, 6, 20) + text)) + text[18:]
-    s.sendto(struct.pack('!BBHHHBBH', 0x45, 0, 40, 1, 0, 64, 6, 0) + a + text, ('10.9.2.1', 0))
+    text = struct.pack('!HHIIBBHHH', 1024 + n, 80 + n // 60000, n, 0, 0x50, flags, 65535, 0, 0) + data
+    text = text[:16] + struct.pack('!H', checksum(a + struct.pack('!BBH', 0, 6, len(text)) + text)) + text[18:]
+    s.sendto(struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(text), 1, 0, 64, 6, 0) + a + text, ('10.9.2.1', 0))
     if n % 100 == 0: time.sleep(0.005)
 """
-"""Sends SYNs of different connections to the station."""
+"""Sends a segment of so many connections to the station: a SYN, or data of this even size in bytes."""
 
 READ = """
 import sys, time

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import pytest
 from network import (
+    FLOOD,
     PACELAB,
     ROOT,
-    SYN_FLOOD,
     Host,
     Line,
     RunningAgent,
@@ -296,7 +296,7 @@ def test_gateway_ten_thousand_syns_cost_bounded_memory_and_one_line(line: Line) 
     agent = line.agent(*SCHEME)
     before = _resident_bytes(agent)
     line.station.run("ip route add blackhole 10.9.1.0/24")  # no answers: half-open for ever
-    line.wired.python(SYN_FLOOD, "10000").wait(60)
+    line.wired.python(FLOOD, "10000").wait(60)
     time.sleep(1.5)
     grown = _resident_bytes(agent) - before
     line.station.run("ip route del blackhole 10.9.1.0/24")

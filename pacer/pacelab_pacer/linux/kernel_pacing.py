@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 from pacelab.units import BITS_PER_BYTE
 from pacelab_pacer.core.segment import FlowKey
 from pacelab_pacer.linux.host import AgentError
-from pacelab_pacer.linux.packet import LARGEST_PACKET_BYTES
 from pacelab_pacer.linux.rules import is_alive, own_name
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ _FIRST_MINOR = 0x10
 _SHARED_MINOR = _FIRST_MINOR + MAX_FLOWS
 _ETHERNET_BYTES = 14
 """HTB counts Ethernet headers; a pace counts IP packets."""
-UNPACED_BPS = 10_000_000_000
 BURST_S = 0.002
 """At high rates this much may leave at once, since a timer for each packet would cost rate; at low rates one packet."""
 _MOST_BURST_BYTES = 1 << 20
@@ -86,10 +84,6 @@ class KernelPacing:
     def sharing_flows(self) -> int:
         """Flows that share a class."""
         return len(self._sharing)
-
-    def add(self, flows: list[FlowKey]) -> None:
-        """Give new flows a class that does not slow them down yet."""
-        self.set_rates(dict.fromkeys(flows, (UNPACED_BPS, LARGEST_PACKET_BYTES)))
 
     def set_rates(self, rates: dict[FlowKey, tuple[int, int]]) -> None:
         """Pace these flows: rate in bit/s of IP packets, size of the largest in bytes. New ones get a class."""
@@ -146,8 +140,8 @@ class KernelPacing:
         """
         if not self._sharing:
             return
-        paced = [one for one in self._sharing.values() if one[0] < UNPACED_BPS] or [*self._sharing.values()]
-        wanted = min(rate_bps for rate_bps, _ in paced), max(packet_bytes for _, packet_bytes in paced)
+        rates_bps, packets_bytes = zip(*self._sharing.values(), strict=True)
+        wanted = min(rates_bps), max(packets_bytes)
         if wanted != self._shared:
             self._class("add-class" if self._shared is None else "change-class", _SHARED_MINOR, *wanted)
             self._shared = wanted

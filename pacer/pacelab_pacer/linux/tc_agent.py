@@ -44,14 +44,14 @@ BUSY_PPS, IDLE_PPS = 600, 120
 LOAD_NS = 100 * NS_PER_MS
 """How often the load is checked."""
 YOUNG_NS = 20 * NS_PER_MS
-"""For this long after a packet of a flow without a pace, packets are processed at once, since the flow is unpaced."""
+"""For this long after a SYN, and after data of a flow without a pace, packets are processed at once, since the flow is
+unpaced.
+"""
 SETTLED = 0.02
 """A rate is set again if it has changed by at least this share,"""
 SETTLED_NS = 20 * NS_PER_MS
 """and at the earliest this long after the last change."""
 IDLE_NS = 120 * NS_PER_S
-HALF_OPEN_NS = 5 * NS_PER_S
-"""A flow without data keeps its class this long."""
 MAX_FLOWS = 16_384
 """Number of flows that are paced, as many as the hooks' tables hold; for a further one, the most silent is
 forgotten.
@@ -111,7 +111,6 @@ class TcAgent:
             config.air, config.wired, paths_known=bool(config.paths), say=say, sees="IPv4 TCP packet"
         )
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
-        self._new: dict[FlowKey, None] = {}
         self._young_until_ns = 0
         self._count: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
@@ -202,8 +201,11 @@ class TcAgent:
             self._traffic.met(point, far, path_known=bool(rates))
         event = SegmentSeen(point, segment, rates)
         self._guard(lambda: self._hook.handle(self._now_ns, event))
-        if packet.outgoing and segment.protocol == TCP and (segment.is_data or segment.flags & SYN):
-            self._note(segment)
+        if packet.outgoing and segment.protocol == TCP:
+            if segment.is_data:
+                self._note(segment)
+            elif segment.flags & SYN:
+                self._young_until_ns = self._now_ns + YOUNG_NS
 
     def _first_of(self, segment: Segment) -> Segment:
         """The first packet of a super-packet of segmentation offload: a pace is the time between such packets."""
@@ -213,20 +215,18 @@ class TcAgent:
         return segment._replace(packet_bytes=self._mtu_bytes, payload_bytes=segment.payload_bytes - over)
 
     def _note(self, segment: Segment) -> None:
-        """Remember a flow and its packet size. A SYN already creates the class, for the first data."""
+        """Remember a flow and its packet size. A connection without data needs no class: a flood of SYNs costs none."""
         flow = self._flows.get(segment.flow)
         if flow is None:
             if len(self._flows) >= MAX_FLOWS:
                 self._forget(next(iter(self._flows)))
             flow = self._flows[segment.flow] = _Paced()
-            self._new[segment.flow] = None
         if not flow.told_bps:
             self._young_until_ns = self._now_ns + YOUNG_NS
         flow.last_ns = self._now_ns
         self._flows.move_to_end(segment.flow)
-        if segment.is_data:
-            flow.full = segment.packet_bytes >= flow.largest_bytes
-            flow.largest_bytes = max(flow.largest_bytes, segment.packet_bytes)
+        flow.full = segment.packet_bytes >= flow.largest_bytes
+        flow.largest_bytes = max(flow.largest_bytes, segment.packet_bytes)
 
     def _advance(self, now_ns: int) -> None:
         """Serve every deadline up to now; the kernel's times may be slightly ahead of our clock."""
@@ -265,9 +265,6 @@ class TcAgent:
     # Rates.
 
     def _set_rates(self, now_ns: int) -> None:
-        if self._new:
-            self._kernel.add(list(self._new))
-            self._new = {}
         changed: dict[FlowKey, tuple[int, int]] = {}
         for key, flow in self._flows.items():
             if not flow.full:
@@ -291,7 +288,7 @@ class TcAgent:
 
     def _forget_idle(self, now_ns: int) -> None:
         for key, flow in list(self._flows.items()):
-            if now_ns - flow.last_ns > (IDLE_NS if flow.largest_bytes else HALF_OPEN_NS):
+            if now_ns - flow.last_ns > IDLE_NS:
                 self._forget(key)
         if self._kernel.sharing_flows and not self._full:
             self._full = True
@@ -299,7 +296,6 @@ class TcAgent:
 
     def _forget(self, key: FlowKey) -> None:
         del self._flows[key]
-        self._new.pop(key, None)
         self._kernel.forget(key)
 
     # Status.

@@ -460,6 +460,23 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_an_aggregate_is_judged_by_the_interference_during_it() {
+        // 2e-10 W from 1 to 3 ms; the errors are those above. Each part has 1000 bits during this time.
+        let rules = Rules::sinr(Phy::dsss(true));
+        let interval = |until, power_w| Interference { until, power_w };
+        let parts = [interval(MS, 0.0), interval(3 * MS, 2e-10), interval(8 * MS, 0.0)];
+        for (from, to, rate_bps, error) in
+            [(MS / 2, 2 * MS, 1_000_000, 8.554_46e-6), (5 * MS / 2, 4 * MS, 2_000_000, 6.942_83e-3)]
+        {
+            let expected = 1000.0 * libm::log1p(-error);
+            let log_success = success_over(&parts, &locked(rate_bps), &rules, from, to, rate_bps);
+            assert!((log_success / expected - 1.0).abs() < 1e-3, "{rate_bps}: {log_success} {expected}");
+        }
+        let without = success_over(&parts, &locked(1_000_000), &rules, 3 * MS, 8 * MS, 1_000_000);
+        assert!(without.abs() < 1e-9, "{without}");
+    }
+
+    #[test]
     fn a_preamble_counts_as_sent_at_the_lowest_rate() {
         // 2e-10 W during the whole frame of 2 Mbit/s: 192 bits at 1 Mbit/s, then 8000 bits at 2 Mbit/s
         let rules = Rules::sinr(Phy::dsss(true));

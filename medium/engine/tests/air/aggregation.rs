@@ -191,6 +191,20 @@ fn interference_at_the_border_of_two_mpdus_hits_both() {
 }
 
 #[test]
+fn interference_of_13_db_less_is_captured_but_destroys_an_mpdu_by_the_error_model() {
+    // Capture needs 10 dB. MCS 7, 64-QAM 5/6, needs more than 20 dB.
+    for (preset, lost) in [(Preset::Standard, None), (Preset::Sinr, Some((2 * MS + 608 * US, 1)))] {
+        let links = both_ways(&[(0, 1, STRONG), (2, 1, STRONG / 20.0)]);
+        let mut rig = Rig::new(ht(&links, |radio| radio.preset = preset));
+        three_at(&mut rig, 2 * MS);
+        rig.arrive_at(2 * MS + 300 * US, 2, broadcast(9, 20));
+        rig.run(20 * MS);
+        assert_eq!(rig.seen(1, TraceEvent::LostMpdus), Vec::from_iter(lost), "{preset:?}");
+        assert_eq!(delivered(&rig, 1), [(0, 0), (0, 1), (0, 2)]);
+    }
+}
+
+#[test]
 fn a_hit_preamble_loses_the_aggregate_and_a_request_follows() {
     let mut rig = Rig::new(ht(&hidden(), |_| ()));
     three_at(&mut rig, 2 * MS);

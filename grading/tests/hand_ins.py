@@ -244,7 +244,7 @@ MORE = (
     script("log-file", f"import logging\nlogging.basicConfig(filename='window.log')\n{MODEL}", "no files"),
     script("locale", f"import locale\nlocale.setlocale(locale.LC_ALL, 'xx_XX')\n{MODEL}", "unsupported locale"),
     script("arguments", f"{PARSER}{MODEL}", "exits instead of answering"),
-    script("user-name", f"import getpass\nprint('by', getpass.getuser())\n{MODEL}", "getpwuid"),
+    script("user-name", f"import getpass\nprint('by', getpass.getuser())\n{MODEL}", "getpass.getuser()"),
     script("installs", f"import subprocess\nsubprocess.check_call(['pip', 'install', 'numpy'])\n{MODEL}", "no files"),
     script("waits", f"import time\ntime.sleep(2)\n{MODEL}", "sleep"),
     script(

@@ -12,6 +12,7 @@ None of these interrupts code that is not Python, such as `time.sleep`, before t
 
 from __future__ import annotations
 
+import atexit
 import math
 import sys
 import threading
@@ -218,6 +219,7 @@ if sys.version_info >= (3, 12):
         for event in (events.JUMP, events.PY_START, events.PY_RESUME):
             monitoring.register_callback(_TOOL, event, _on_step)
         monitoring.set_events(_TOOL, watched)
+        atexit.register(monitoring.set_events, _TOOL, 0)  # the steps of Python's own end would find no module
         _watching = True
 
     def _on_step(code: CodeType, *_where: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 import sys
 import threading
 import time
@@ -158,3 +159,21 @@ def test_a_run_without_threads_has_the_same_result_and_ends(tmp_path: Path, monk
     monkeypatch.setattr(congestion, "TIME_LIMIT_S", LIMIT_S)
     with pytest.raises(UserCodeError, match=r"(?s)mine\.py.*in measured.*had not returned after 0\.1 s"):
         pacelab.run(chain.vary(scheme=f"{file}:Endless"))
+
+
+AT_EXIT = """
+import atexit, sys
+atexit.register(lambda: print(sys.monitoring.get_events(4)))
+from pacelab.user_code.time_limit import NeverEnds, StepLimit
+limit = StepLimit(1.0, raises=NeverEnds, again_s=1.0)
+limit.begin(print)
+limit.end()
+assert sys.monitoring.get_events(4)
+"""
+
+
+@MONITORED
+def test_monitoring_stops_before_python_takes_its_modules_away() -> None:
+    """Otherwise objects that end after them print errors of the callback."""
+    ran = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("0\n", "")

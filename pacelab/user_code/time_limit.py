@@ -219,7 +219,7 @@ if sys.version_info >= (3, 12):
         for event in (events.JUMP, events.PY_START, events.PY_RESUME):
             monitoring.register_callback(_TOOL, event, _on_step)
         monitoring.set_events(_TOOL, watched)
-        atexit.register(monitoring.set_events, _TOOL, 0)  # the steps of Python's own end would find no module
+        atexit.register(monitoring.set_events, _TOOL, 0)  # later steps would find no module
         _watching = True
 
     def _on_step(code: CodeType, *_where: int) -> Any:

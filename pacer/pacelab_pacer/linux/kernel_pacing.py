@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from pacelab.units import BITS_PER_BYTE
 from pacelab_pacer.core.segment import FlowKey
 from pacelab_pacer.linux.host import AgentError
+from pacelab_pacer.linux.htb import HtbClass, HtbClasses
 from pacelab_pacer.linux.rules import is_alive, own_name
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class KernelPacing:
         """Flows in the shared class, with the rate and packet size of each."""
         self._shared: tuple[int, int] | None = None
         """What the shared class was last set to; None before there is one."""
+        self._htb = HtbClasses(self._index, _ROOT)
         self._free = list(range(_FIRST_MINOR + MAX_FLOWS - 1, _FIRST_MINOR - 1, -1))
         self._ip: IPRoute = IPRoute()
         try:
@@ -88,18 +90,17 @@ class KernelPacing:
     def set_rates(self, rates: dict[FlowKey, tuple[int, int]]) -> None:
         """Pace these flows: rate in bit/s of IP packets, size of the largest in bytes. New ones get a class."""
         elements = []
+        classes: list[HtbClass] = []
         for flow, (rate_bps, packet_bytes) in rates.items():
             minor = self._classes.get(flow)
-            command = "change-class"
             if minor is None:
                 minor = self._classes[flow] = self._free.pop() if self._free else _SHARED_MINOR
-                command = "add-class"
                 elements.append(f"{_key(flow)} : {_ROOT:x}:{minor:x}")
             if minor == _SHARED_MINOR:
                 self._sharing[flow] = rate_bps, packet_bytes
             else:
-                self._class(command, minor, rate_bps, packet_bytes)
-        self._pace_shared()
+                classes.append(_class(minor, rate_bps, packet_bytes))
+        self._set_classes([*classes, *self._shared_class()])
         if elements:
             self._change_map(f"add element ip {self._table} flows {{ {', '.join(elements)} }}")
 
@@ -113,8 +114,8 @@ class KernelPacing:
             del self._sharing[flow]
             return
         self._free.insert(0, minor)
-        with suppress(Exception):  # its waiting packets are lost
-            self._ip.tc("del-class", "htb", self._index, handle=_ROOT << 16 | minor, parent=_ROOT << 16)
+        with suppress(OSError):  # its waiting packets are lost
+            self._htb.delete(minor)
 
     def check(self) -> None:
         """Raise AgentError if the HTB, its interface or the table no longer exists, so that nothing is paced."""
@@ -129,22 +130,24 @@ class KernelPacing:
             _delete_htb(self._ip, self._index)
         with suppress(AgentError):
             self._tables.run(f"delete table ip {self._table}")
+        self._htb.close()
         self._ip.close()
         self._tables.close()
 
-    def _pace_shared(self) -> None:
-        """Set the shared class to the pace of the slowest flow in it.
+    def _shared_class(self) -> list[HtbClass]:
+        """The shared class at the pace of the slowest flow in it; nothing if it has that pace.
 
         The packet size is that of the largest packets. Headers are a larger share of smaller ones, and the large
         packets of another flow would get this share as rate.
         """
         if not self._sharing:
-            return
+            return []
         rates_bps, packets_bytes = zip(*self._sharing.values(), strict=True)
         wanted = min(rates_bps), max(packets_bytes)
-        if wanted != self._shared:
-            self._class("add-class" if self._shared is None else "change-class", _SHARED_MINOR, *wanted)
-            self._shared = wanted
+        if wanted == self._shared:
+            return []
+        self._shared = wanted
+        return [_class(_SHARED_MINOR, *wanted)]
 
     def _set_up(self) -> None:
         self.removed = _remove_stale(self._tables, self._ip)
@@ -184,18 +187,19 @@ class KernelPacing:
     def _root_handles(self) -> list[int]:
         return [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == _UNSPEC]
 
-    def _class(self, command: str, minor: int, rate_bps: int, packet_bytes: int) -> None:
-        frame = packet_bytes + _ETHERNET_BYTES
-        rate_bytes = max(1, rate_bps * frame // (packet_bytes * BITS_PER_BYTE))
-        burst = min(max(frame, round(rate_bytes * BURST_S)), _MOST_BURST_BYTES)
+    def _set_classes(self, classes: list[HtbClass]) -> None:
         try:
-            self._ip.tc(
-                *(command, "htb", self._index, _ROOT << 16 | minor),
-                **{"parent": _ROOT << 16, "rate": rate_bytes, "burst": burst, "cburst": burst, "quantum": frame},
-            )
-        except Exception as error:  # pyroute2's own kind
-            raise AgentError(f"HTB on {self._interface}: {error}; {_TAKEN_AWAY}") from None
-        self.updates += 1
+            self._htb.set(classes)
+        except OSError as error:
+            raise AgentError(f"HTB on {self._interface}: {error.strerror}; {_TAKEN_AWAY}") from None
+        self.updates += len(classes)
+
+
+def _class(minor: int, rate_bps: int, packet_bytes: int) -> HtbClass:
+    frame = packet_bytes + _ETHERNET_BYTES
+    rate_bytes = max(1, rate_bps * frame // (packet_bytes * BITS_PER_BYTE))
+    burst = min(max(frame, round(rate_bytes * BURST_S)), _MOST_BURST_BYTES)
+    return HtbClass(minor=minor, rate_bytes=rate_bytes, burst_bytes=burst, quantum_bytes=frame)
 
 
 def remove_stale() -> list[str]:

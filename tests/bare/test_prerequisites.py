@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import venv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -318,6 +319,20 @@ def test_settings_for_another_python_do_not_reach_makes_python(tmp_path: Path) -
     )
     shown = dict(line.partition("=")[::2] for line in ran.stdout.splitlines())
     assert {name: shown[name] for name in others if name in shown} == {"PIP_USER": "0"}
+
+
+def test_pip_is_unpacked_once_and_an_installed_one_is_kept(tmp_path: Path) -> None:
+    """uv's files may be links into its cache, which another pip must not overwrite."""
+    venv.create(tmp_path)
+    python = tmp_path / "bin" / "python"
+    unpack = [python, TOOLS / "unpack-pip"]
+    subprocess.run(unpack, check=True)
+    told = subprocess.run([python, "-m", "pip", "--version"], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("pip ")
+    (main,) = tmp_path.glob("lib/python3*/site-packages/pip/__main__.py")
+    main.write_text("print('another pip')")
+    subprocess.run(unpack, check=True)
+    assert main.read_text() == "print('another pip')"
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

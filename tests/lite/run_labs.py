@@ -19,7 +19,7 @@ NOTEBOOKS = PYTHON / "notebooks"
 NODE = shutil.which("node")
 GENERATE = runpy.run_path(str(ROOT / "labs" / "generate.py"))
 MASTERS = GENERATE["masters"]()
-SAMPLE = ("lab5_voice",)
+SAMPLE = ("lab5_voice", "lab6_acks")
 """Labs of a short test. In a short test, run_lab_pages.py works through `IN_PAGES`."""
 IN_PAGES = ("lab0_tour", "lab1_hidden_exposed")
 CAPSTONE = "lab7_capstone"

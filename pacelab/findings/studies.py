@@ -20,9 +20,9 @@ WINDOW_PKTS = 64
 """Source: [tcp-gap] Sec. 5.1."""
 HOPS = (2, 3, 4, 6, 8, 10)
 WINDOWS_PKTS = (32, 64, 128, 256)
-RUN_CPU_S = 0.15
-"""Mean processor time of a run while the algorithms are interpreted; compiled, it is half as much."""
-START_S = 5
+RUN_CPU_S = 0.2
+"""Mean processor time of a run while the algorithms are interpreted, on two cores of a server."""
+START_S = 2
 """Time to start the worker processes and to draw the figures."""
 
 

@@ -9,4 +9,5 @@ find /usr/bin /usr/sbin /usr/lib/x86_64-linux-gnu /usr/lib/python3* /usr/lib/mod
     /usr/lib/modules/*/kernel/drivers/net/wireless /usr/lib/modules/*/kernel/crypto -type f -exec cat {} + >/dev/null
 modprobe mac80211_hwsim radios=2 && rmmod mac80211_hwsim || exit 1
 cd /tmp/lab/tests/vm || exit 1
-python3 -B -m unittest -v check_air check_drop_in 2>&1
+# shellcheck disable=SC2086  # options, one a word
+python3 -B -m unittest -v $CHOSEN check_air check_drop_in 2>&1

@@ -227,7 +227,7 @@ vm:  ## as root: build the virtual machine's disk image from Debian packages, in
 	vm/build "$(CURDIR)/build/vm"
 
 # The load of this computer does not affect the verdicts: the clock of the virtual machine counts instructions. VM_TESTS=sample:
-# without the longest tests.
+# seven of the 17 tests.
 VM_TESTS ?= test
 vm-test:  ## as root: test the real Wi-Fi stack over mediumd, and mediumd as wmediumd, inside the virtual machine
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \

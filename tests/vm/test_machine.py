@@ -36,6 +36,15 @@ def test_this_file_names_every_distribution() -> None:
     assert sorted(project(".")["tool"]["uv"]["workspace"]["members"]) == sorted(MEMBERS)
 
 
+def test_each_pattern_of_the_sample_finds_one_test() -> None:
+    patterns = re.findall(r"-k (\w+)", (ROOT / "vm/jobs/sample.sh").read_text("utf-8"))
+    texts = "".join((ROOT / f"tests/vm/{name}.py").read_text("utf-8") for name in ("check_air", "check_drop_in"))
+    tests = re.findall(r"def (test_\w+)", texts)
+    found = {pattern: [test for test in tests if pattern in test] for pattern in patterns}
+    assert patterns
+    assert {pattern: len(named) for pattern, named in found.items()} == dict.fromkeys(patterns, 1)
+
+
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
     """The Python of an environment in which vm-job has installed PaceLab twice."""

@@ -18,14 +18,13 @@ AODV: dict[str, Any] = {"routing": "aodv"}
 
 
 def find(chains: Comparison, link_red: Comparison) -> Finding:
-    """Where the schemes gain and lose, among significant differences only."""
+    """Where the two schemes gain and lose, among significant differences only."""
     rows = rows_of(chains.rows, "tcp-gap", **AODV)
     first = f"With AODV routes, TCP-GAP {_where(rows)}."
     if gains := faster(rows):
         first += _reason(chains, [row["point"]["hops"] for row in gains])
-    reading = f"The reading tcp-gap-eval, which reproduces the paper's figures, {_where(_evaluated(chains))}."
     lred = f"Under its own paper's conditions, Link RED {_where(rows_of(link_red.rows, 'lred'))}."
-    return Finding(name=NAME, title=TITLE, sentences=(first, reading, f"{lred} {_delay(link_red)}"))
+    return Finding(name=NAME, title=TITLE, sentences=(first, f"{lred} {_delay(link_red)}"))
 
 
 def _reason(chains: Comparison, hops: list[int]) -> str:
@@ -46,10 +45,6 @@ def _reason(chains: Comparison, hops: list[int]) -> str:
 
 def _falls(change: Mapping[str, Any] | None) -> bool:
     return change is not None and change["mean"] < -(change["half_width"] or 0.0)
-
-
-def _evaluated(chains: Comparison) -> list[Row]:
-    return rows_of(chains.rows, "tcp-gap-eval", **AODV)
 
 
 def _delay(link_red: Comparison) -> str:

@@ -200,7 +200,7 @@ def test_make_has_rustup_add_the_target(machine: Machine, online: bool) -> None:
     machine.program("rustc", rust)
     add = f'[ "$*" = "target add wasm32-unknown-unknown" ] && /bin/mkdir {target}'
     machine.program("rustup", add if online else "exit 1")
-    made = machine.folder / "made/wasm32-unknown-unknown/release/pacelab_wasm.wasm"
+    made = machine.folder / "made/wasm32-unknown-unknown/demo/pacelab_wasm.wasm"
     machine.program("cargo", f"/bin/mkdir -p {made.parent}; echo engine >{made}")
     for name in ("cp", "mv"):
         machine.program(name, f'exec /bin/{name} "$@"')

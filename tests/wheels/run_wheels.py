@@ -419,7 +419,7 @@ def test_wheel_here_has_all_that_the_simulator_needs(native: Pacelab, tmp_path: 
 
 def test_wheel_here_does_the_main_job(native: Pacelab, tmp_path: Path) -> None:
     ran = native("lab", tmp_path)
-    assert "280 runs of 60 s" in ran.stderr
+    assert "220 runs of 60 s" in ran.stderr
     assert "Fairness: " in ran.stdout
     folder = tmp_path / "runs" / "lab-1"
     assert {path.stem for path in folder.glob("*.png")} == {"fairness", "speed", "limits"}

@@ -162,6 +162,36 @@ fn rts_announces_the_whole_aggregate() {
 const WITH_PARTIAL_LOSS: [Preset; 2] = [Preset::Standard, Preset::Sinr];
 
 #[test]
+fn a_bystander_holds_the_nav_until_the_block_ack_has_ended() {
+    let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)]);
+    let mut rig = Rig::new(ht(&links, |_| ()));
+    three_at(&mut rig, 2 * MS);
+    rig.arrive_at(2 * MS + 100 * US, 2, unicast(3, 1, 1500));
+    rig.run(10 * MS);
+    let (end, until) = (2 * MS + 608 * US, 2 * MS + (608 + 16 + 32) * US);
+    assert_eq!(rig.seen(2, TraceEvent::Nav), [(end, until)]);
+    // AIFS, then a backoff of 0 to 15 slots
+    let waited = rig.times(2, TraceEvent::SendData)[0] - until - 43 * US;
+    assert!(waited % (9 * US) == 0 && waited <= 15 * 9 * US, "{waited}");
+}
+
+#[test]
+fn a_monitor_overhears_data_frames_and_each_mpdu_and_no_control_frame() {
+    let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)]);
+    let mut rig = Rig::new(ht(&links, |radio| radio.rts_threshold_bytes = 0));
+    rig.air.set_monitors(vec![StationId(2)]);
+    three_at(&mut rig, 2 * MS);
+    rig.arrive_at(5 * MS, 0, unicast(3, 1, 1500));
+    rig.arrive_at(7 * MS, 0, unicast(4, 2, 1500));
+    rig.run(10 * MS);
+    let overheard = rig.mac_events.iter().filter_map(|event| match *event {
+        MacEvent::Overheard { station, from, packet, .. } => Some((station.0, from.0, packet.0)),
+        _ => None,
+    });
+    assert_eq!(overheard.collect::<Vec<_>>(), [(2, 0, 0), (2, 0, 1), (2, 0, 2), (2, 0, 3)]);
+}
+
+#[test]
 fn only_the_mpdu_that_was_hit_is_repeated() {
     // The second MPDU lasts from 227 to 417 us of the aggregate. A broadcast of 58 B at 6 Mbit/s lasts 104 us.
     for preset in WITH_PARTIAL_LOSS {

@@ -18,7 +18,7 @@ import cost
 import curve
 import layout
 import ours
-from duels import RANDOM_S, SHORT, all_duels
+from duels import RANDOM_S, all_duels
 
 PEAK_LIMIT_MB = 150
 SHORT_S = 10
@@ -31,25 +31,26 @@ def main() -> int:
     """Measure everything; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs per ratio (default 5)")
-    parser.add_argument("--smoke", action="store_true", help="one pair per ratio, and no failure for a missed target")
+    once = "measure each thing once, up to 256 nodes; no failure for a missed target"
+    parser.add_argument("--smoke", action="store_true", help=once)
     parser.add_argument("--install", action="store_true", help="write the measured speeds to docs/install.md")
     parser.add_argument("--large", action="store_true", help="also ns-2 on 1,000 and 2,000 nodes (some minutes more)")
     given = parser.parse_args()
-    pairs = 1 if given.smoke else given.pairs
-    if pairs < 1:
-        parser.error(f"--pairs {pairs}: must be at least 1")
+    if given.pairs < 1:
+        parser.error(f"--pairs {given.pairs}: must be at least 1")
+    effort = cost.SMOKE if given.smoke else cost.Effort(pairs=given.pairs)
     if reason := ours.missing():
         print(f"bench: {reason}", file=sys.stderr)
         return 3
     print("CPU is user and system time on one core. Ratios compare CPU per delivered packet without start-up.\n")
     try:
         medians: dict[str, float] = {}
-        met = [_duels(pairs, medians)]
+        met = [_duels(effort, medians)]
         if given.install:
             write_sentence(medians)
-        _short(pairs)
-        _bounds(min(pairs, 3), medians)
-        met += [_memory(), _curves(min(pairs, 3), large=given.large)]
+        _short(effort)
+        _bounds(effort.repeats, medians)
+        met += [_memory(), _curves(effort, large=given.large)]
     except (cost.ChildFailedError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -57,23 +58,23 @@ def main() -> int:
     return 0 if all(met) or given.smoke else 1
 
 
-def _duels(pairs: int, medians: dict[str, float]) -> bool:
+def _duels(effort: cost.Effort, medians: dict[str, float]) -> bool:
     """Store the medians of the comparisons in `medians`, by name."""
     met = True
     for name, duel, missing in all_duels():
         if missing:
             print(f"{name}: skipped: {missing}\n", flush=True)
             continue
-        ratio = duel(pairs)
+        ratio = duel(effort)
         print("\n".join(ratio.lines()) + "\n", flush=True)
         met &= ratio.met
         medians[name] = ratio.median
     return met
 
 
-def _short(repeats: int) -> None:
-    whole_s = [ours.chain(seconds=SHORT_S).whole_cpu_s for _ in range(SHORT * repeats)]
-    bare_s = min(cost.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
+def _short(effort: cost.Effort) -> None:
+    whole_s = [ours.chain(seconds=SHORT_S).whole_cpu_s for _ in range(effort.short * effort.pairs)]
+    bare_s = min(cost.run([sys.executable, "-c", ""]).cpu_s for _ in range(effort.pairs))
     reached = "reached" if min(whole_s) < SHORT_CPU_S else "not reached"
     print(f"pacelab run chain, {SHORT_S} s: {min(whole_s):.2f} s of CPU; Python's start takes {bare_s:.2f} s of them")
     print(f"    (least of {len(whole_s)} runs; median {statistics.median(whole_s):.2f} s); ", end="")
@@ -113,16 +114,16 @@ def _memory() -> bool:
     return max(peaks.values()) < PEAK_LIMIT_MB
 
 
-def _curves(repeats: int, *, large: bool) -> bool:
+def _curves(effort: cost.Effort, *, large: bool) -> bool:
     curves = []
     for series in curve.SERIES:
-        points = curve.measure(series, repeats)
-        text = curve.lines(series, points, repeats)
+        points = curve.measure(series, effort)
+        text = curve.lines(series, points, effort.repeats)
         if series is curve.ACTIVE:
             text += curve.ns2_lines(points, large=large)
         print("\n".join(text) + "\n", flush=True)
         curves.append((series, points))
-    print(f"figure: {curve.draw(curves, repeats)}")
+    print(f"figure: {curve.draw(curves, effort.repeats)}")
     return all(curve.exponent(series, points) <= series.limit for series, points in curves)
 
 

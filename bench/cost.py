@@ -48,10 +48,30 @@ def run(argv: Sequence[str | os.PathLike[str]], *, stdin: str = "") -> Child:
     return Child(stdout=stdout, cpu_s=usage.ru_utime + usage.ru_stime, peak_mb=usage.ru_maxrss * 1024 / 1e6)
 
 
-TRIES = 3
-"""A measurement that misses its target is extended, up to this many times as long: another process may have had the
-core.
-"""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How often and how much is measured."""
+
+    pairs: int
+    short: int = 3
+    """Pairs that take two seconds are repeated this many times as often: a shared machine changes its speed within
+    seconds.
+    """
+    tries: int = 3
+    """A measurement that misses its target is extended, up to this many times as long: another process may have had
+    the core.
+    """
+    largest: int | None = None
+    """The largest size of a curve; None: all sizes."""
+
+    @property
+    def repeats(self) -> int:
+        """Runs of ours alone, without another simulator."""
+        return min(self.pairs, 3)
+
+
+SMOKE = Effort(pairs=1, short=1, tries=1, largest=256)
+"""Each program and each kind of measurement once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +138,13 @@ def measure(
     goal: float | None = None,
     ours: Callable[[], Cost],
     theirs: Callable[[], Cost],
-    pairs: int,
+    effort: Effort,
+    short: bool = False,
 ) -> Ratio:
-    """Run both in turn `pairs` times. `target` is the minimum; `goal` is a later aim.
-
-    A measurement that misses its target is extended (see `TRIES`).
-    """
+    """Run both in turn. `target` is the minimum; `goal` is a later aim. `short`: a pair takes about two seconds."""
     costs: list[tuple[Cost, Cost]] = []
-    for _ in range(TRIES):
+    pairs = effort.pairs * (effort.short if short else 1)
+    for _ in range(effort.tries):
         costs += [(ours(), theirs()) for _ in range(pairs)]
         a, b = zip(*costs, strict=True)
         found = Ratio(name=name, other=other, target=target, goal=goal, ours=a, theirs=b)

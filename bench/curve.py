@@ -15,7 +15,7 @@ import cost
 import layout
 import ns2
 import ours
-from cost import TRIES
+from cost import Effort
 
 OUT = Path(__file__).parent / "out" / "cost-by-nodes.png"
 RATE_BPS = 2_000_000
@@ -111,16 +111,13 @@ SERIES = (
 )
 
 
-def measure(series: Series, repeats: int) -> list[Point]:
-    """The run with the least CPU time at each size: other load only adds to it. Runs the sizes in turn, `repeats`
-    times.
-
-    A curve that misses its target is measured again (see `cost.TRIES`).
-    """
-    configs = {size: series.config(size, series.seconds) for size in series.sizes}
+def measure(series: Series, effort: Effort) -> list[Point]:
+    """The run with the least CPU time at each size: other load only adds to it. Runs the sizes in turn."""
+    sizes = [size for size in series.sizes if effort.largest is None or size <= effort.largest]
+    configs = {size: series.config(size, series.seconds) for size in sizes}
     points: list[Point] = []
-    for _ in range(TRIES):
-        runs = [[ours.engine(config) for config in configs.values()] for _ in range(repeats)]
+    for _ in range(effort.tries):
+        runs = [[ours.engine(config) for config in configs.values()] for _ in range(effort.repeats)]
         runs += [[point.run for point in points]] if points else []
         least = (min(same, key=lambda run: run.cpu_s) for same in zip(*runs, strict=True))
         points = [Point(size=size, run=run) for size, run in zip(configs, least, strict=True)]
@@ -189,7 +186,7 @@ def ns2_lines(points: Sequence[Point], *, large: bool) -> list[str]:
     if reason := ns2.missing():
         return [f"    ns-2 on the same chains: skipped: {reason}"]
     mine = {point.size: point for point in points}
-    return [_line(mine[nodes]) for nodes in (*NODES, *(LARGE if large else ()))]
+    return [_line(mine[nodes]) for nodes in (*NODES, *(LARGE if large else ())) if nodes in mine]
 
 
 def _line(point: Point) -> str:

@@ -12,17 +12,13 @@ import layout
 import ns2
 import ns3
 import ours
-from cost import Cost, Ratio, measure
+from cost import Cost, Effort, Ratio, measure
 
 NS3_S, RANDOM_S = 60, 60
 OUR_CELL_S, NS3_CELL_S = 300, 10
-SHORT = 3
-"""Pairs that take two seconds are repeated this many times as often: a shared machine changes its speed
-within seconds.
-"""
 
 
-def aodv_chain(pairs: int) -> Ratio:
+def aodv_chain(effort: Effort) -> Ratio:
     """7 hops, 2 Mbit/s, W = 3, 300 s, AODV in both."""
     return measure(
         name="7 hops, 2 Mbit/s, W=3, AODV",
@@ -31,11 +27,12 @@ def aodv_chain(pairs: int) -> Ratio:
         goal=10,
         ours=lambda: _ours("--no-wired", "--window", "3", "--routing", "aodv"),
         theirs=_ns2_chain,
-        pairs=SHORT * pairs,
+        effort=effort,
+        short=True,
     )
 
 
-def static_chain(pairs: int) -> Ratio:
+def static_chain(effort: Effort) -> Ratio:
     """7 hops, 2 Mbit/s, W = 3, fixed routes; ns-3 for 60 s only."""
     ns3.build("chain")
     return measure(
@@ -45,11 +42,11 @@ def static_chain(pairs: int) -> Ratio:
         goal=120,
         ours=lambda: _ours("--no-wired", "--window", "3", "--routing", "static"),
         theirs=_ns3_chain,
-        pairs=pairs,
+        effort=effort,
     )
 
 
-def gap_chain(pairs: int) -> Ratio:
+def gap_chain(effort: Effort) -> Ratio:
     """TCP-GAP in Python at the gateway (7 wireless hops, then the wire) against ns-2's plain NewReno over 7 hops."""
     return measure(
         name="7 hops, 2 Mbit/s, AODV, ours with TCP-GAP's Python, ns-2 plain NewReno W=3",
@@ -58,11 +55,12 @@ def gap_chain(pairs: int) -> Ratio:
         goal=5,
         ours=lambda: _ours("--routing", "aodv", "--scheme", "tcp-gap"),
         theirs=_ns2_chain,
-        pairs=SHORT * pairs,
+        effort=effort,
+        short=True,
     )
 
 
-def lred_chain(pairs: int) -> Ratio:
+def lred_chain(effort: Effort) -> Ratio:
     """Link RED in Python at the link layer of each of the chain's eight nodes against ns-2's plain NewReno."""
     return measure(
         name="7 hops, 2 Mbit/s, AODV, ours with LRED's Python at every node, ns-2 plain NewReno W=3",
@@ -70,11 +68,12 @@ def lred_chain(pairs: int) -> Ratio:
         target=2,
         ours=lambda: _ours("--no-wired", "--routing", "aodv", "--scheme", "lred"),
         theirs=_ns2_chain,
-        pairs=SHORT * pairs,
+        effort=effort,
+        short=True,
     )
 
 
-def ht_cell(pairs: int) -> Ratio:
+def ht_cell(effort: Effort) -> Ratio:
     """Ten saturated stations of 802.11n with A-MPDUs in both."""
     ns3.build("cell")
     scene = str(ns3.FOLDER / "ns3" / "cell.yaml")
@@ -85,11 +84,11 @@ def ht_cell(pairs: int) -> Ratio:
         target=20,
         ours=lambda: _cost(lambda seconds: ours.command(scene, *options, "--seconds", str(seconds)), OUR_CELL_S),
         theirs=_ns3_cell,
-        pairs=pairs,
+        effort=effort,
     )
 
 
-def random_layout(pairs: int) -> Ratio:
+def random_layout(effort: Effort) -> Ratio:
     """120 nodes in 2500 x 1000 m, 8 flows, 11 Mbit/s, AODV in both, on the same positions."""
     drawn = layout.load()
     configs = {s: layout.config(drawn, seconds=s, rate_bps=11_000_000, routing="aodv") for s in (1, RANDOM_S)}
@@ -100,11 +99,11 @@ def random_layout(pairs: int) -> Ratio:
         goal=20,
         ours=lambda: _cost(lambda seconds: ours.engine(configs[seconds]), RANDOM_S),
         theirs=lambda: _ns2(lambda seconds: ns2.layout(drawn, seed=1, seconds=seconds), RANDOM_S),
-        pairs=pairs,
+        effort=effort,
     )
 
 
-def all_duels() -> Iterator[tuple[str, Callable[[int], Ratio], str | None]]:
+def all_duels() -> Iterator[tuple[str, Callable[[Effort], Ratio], str | None]]:
     """Each comparison with its name, and why it cannot run here (or None)."""
     for duel, other in (
         (aodv_chain, ns2),

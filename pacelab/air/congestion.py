@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from pacelab.errors import ConfigError
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
 from pacelab.user_code.bases import CongestionControl, RateSample
-from pacelab.user_code.loading import check_complete, load_user_code, similar_name
+from pacelab.user_code.loading import check_complete, did_you_mean, load_user_code
 from pacelab.user_code.messages import UserCodeError, checked_result, place_of, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
 
@@ -36,6 +36,10 @@ def _event_mask(made: type[CongestionControl]) -> int:
     return sum(bit for name, bit in _OPTIONAL.items() if getattr(made, name) is not getattr(CongestionControl, name))
 
 
+def _is_control(found: object) -> TypeGuard[type[CongestionControl]]:
+    return isinstance(found, type) and issubclass(found, CongestionControl)
+
+
 def load_control(name: str) -> type[CongestionControl]:
     """The class that FILE.py:CLASS names.
 
@@ -45,8 +49,8 @@ def load_control(name: str) -> type[CongestionControl]:
     found = getattr(module, class_name, None)
     if hasattr(found, "AMONG_SCHEMES") or isinstance(found, Scheme):
         raise ConfigError(f"--cc {name!r} is not a congestion control; use --scheme {name}")
-    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        instead = "" if hasattr(module, class_name) else similar_name(module, class_name)
+    if not _is_control(found):
+        instead = did_you_mean(module, name, _is_control)
         told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}"
         raise ConfigError(f"--cc {name!r}: {told}{instead or '; `pacelab new cc NAME` writes an example'}")
     check_complete(f"--cc {name!r}: {class_name}", found, "cc")

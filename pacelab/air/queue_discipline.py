@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
 
 from pacelab.air.own_hooks import OwnCalls
 from pacelab.errors import ConfigError
-from pacelab.user_code.loading import load_user_code, similar_name
+from pacelab.user_code.loading import did_you_mean, load_user_code
 
 
 class QueuedPacket(NamedTuple):
@@ -63,6 +63,10 @@ class QueueDiscipline(ABC):
         return changes
 
 
+def _is_discipline(found: object) -> TypeGuard[type[QueueDiscipline]]:
+    return isinstance(found, type) and issubclass(found, QueueDiscipline)
+
+
 def load_discipline(name: str) -> type[QueueDiscipline]:
     """The class that FILE.py:CLASS names.
 
@@ -70,8 +74,8 @@ def load_discipline(name: str) -> type[QueueDiscipline]:
     """
     module, class_name = load_user_code("--qdisc", name)
     found = getattr(module, class_name, None)
-    if not (isinstance(found, type) and issubclass(found, QueueDiscipline)):
-        instead = "" if hasattr(module, class_name) else similar_name(module, class_name)
+    if not _is_discipline(found):
+        instead = did_you_mean(module, name, _is_discipline)
         told = f"the file has no subclass of pacelab.QueueDiscipline called {class_name!r}{instead}"
         raise ConfigError(f"--qdisc {name!r}: {told}")
     return found

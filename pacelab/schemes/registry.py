@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 
 from pacelab.domains import like_which
@@ -13,7 +14,7 @@ from pacelab.options.congestion_controls import TABLE
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme
 from pacelab.schemes.style import Style
-from pacelab.user_code.loading import digest_of, is_user_code, load_user_code, similar_name
+from pacelab.user_code.loading import did_you_mean, digest_of, is_user_code, load_user_code
 
 _NEWRENO = Scheme(
     name="newreno",
@@ -44,7 +45,10 @@ def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
     if is_user_code(name):
         return load_scheme(name)
     if name.endswith(".py"):
-        raise ConfigError(f"{flag} must be FILE.py:NAME with a name of that file, not {name!r}")
+        nameless = f"{name}:"
+        is_there = Path(name).is_file()
+        instead = did_you_mean(load_user_code(flag, nameless)[0], nameless, _is_scheme) if is_there else ""
+        raise ConfigError(f"{flag} must be FILE.py:NAME with a name of that file, not {name!r}{instead}")
     if name not in SCHEMES:
         if name in TABLE:
             raise ConfigError(f"{flag} {name!r} is a congestion control; use --cc {name}")
@@ -72,10 +76,12 @@ def load_scheme(name: str) -> Scheme:
     return found
 
 
+def _is_scheme(found: object) -> bool:
+    return isinstance(found, Scheme) or (isinstance(found, type) and hasattr(found, "AMONG_SCHEMES"))
+
+
 @lru_cache(maxsize=16)
 def _load(name: str, _digest: str) -> tuple[object, str]:
-    """The object of this name in the file. Raises ConfigError, which names a similar name if there is one."""
+    """The object of this name in the file, and what to write instead if it is no scheme."""
     module, attribute = load_user_code("--scheme", name)
-    if not hasattr(module, attribute):
-        return None, similar_name(module, attribute)
-    return getattr(module, attribute), ""
+    return getattr(module, attribute, None), did_you_mean(module, name, _is_scheme)

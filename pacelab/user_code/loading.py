@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -43,11 +44,22 @@ def load_user_code(flag: str, name: str) -> tuple[ModuleType, str]:
     return module, attribute
 
 
-def similar_name(module: ModuleType, name: str) -> str:
-    """A similar name in the file, as the end of a sentence; empty if there is none."""
+def did_you_mean(module: ModuleType, name: str, is_wanted: Callable[[object], bool]) -> str:
+    """What to write instead of FILE.py:NAME, as the end of a sentence; empty if the file has nothing that fits.
+
+    It is a name of the file that is spelled like NAME, or otherwise what is wanted and defined there.
+    """
+    path, _, wrong = name.rpartition(":")
     known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
-    like = difflib.get_close_matches(name.lower(), known, n=1)
-    return f"; did you mean {known[like[0]]!r}?" if like else ""
+    if not hasattr(module, wrong) and (like := difflib.get_close_matches(wrong.lower(), known, n=1)):
+        return f"; did you mean {known[like[0]]!r}?"
+    found = [f"{path}:{there}" for there in known.values() if _is_own(module, vars(module)[there], is_wanted)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def _is_own(module: ModuleType, found: object, is_wanted: Callable[[object], bool]) -> bool:
+    """Whether it is wanted, and no class that the module has only imported."""
+    return is_wanted(found) and not (isinstance(found, type) and found.__module__ != module.__name__)
 
 
 def check_complete(what: str, made: type, kind: str) -> None:

@@ -283,12 +283,22 @@ def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: P
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"scheme": "mine.py"}, "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
+        (
+            {"scheme": "mine.py"},
+            "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'; did you mean mine.py:OWN?",
+        ),
         ({"scheme": "mine.py:Own"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Own'; did you mean 'OWN'?"),
         (
             {"scheme": "mine.py:Other"},
-            "no pacelab.Scheme, Pacer or LinkLayer called 'Other'; `pacelab new scheme NAME` writes an example",
+            "no pacelab.Scheme, Pacer or LinkLayer called 'Other'; did you mean mine.py:OWN?",
         ),
+        (
+            {"scheme": "mine.py:Dropper"},
+            "no pacelab.Scheme, Pacer or LinkLayer called 'Dropper'; did you mean mine.py:OWN?",
+        ),
+        ({"scheme": "empty.py:Any"}, "called 'Any'; `pacelab new scheme NAME` writes an example"),
+        ({"scheme": "pacer.py"}, "not 'pacer.py'; did you mean pacer.py:Steady?"),
+        ({"cc": "control.py:Other"}, "CongestionControl called 'Other'; did you mean control.py:Half?"),
         ({"cc": "mine.py"}, "--cc must be FILE.py:CLASS with a class of that file, not 'mine.py'"),
         (
             {"cc": "mine.py:dropper"},
@@ -298,6 +308,9 @@ def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: P
 )
 def test_a_name_that_is_not_in_the_file_is_reported(options: dict[str, str], told: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SCHEME)
+    (in_tmp / "empty.py").write_text("")
+    (in_tmp / "control.py").write_text("import pacelab\n\n\nclass Half(pacelab.CongestionControl):\n    pass\n")
+    (in_tmp / "pacer.py").write_text("from pacelab import Pacer\n\n\nclass Steady(Pacer):\n    pass\n")
     with pytest.raises(pacelab.ConfigError) as caught:
         pacelab.run(pacelab.Experiment().vary(**options))
     assert str(caught.value).endswith(told)

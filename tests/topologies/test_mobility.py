@@ -10,6 +10,7 @@ import pytest
 
 from pacelab import Experiment, run
 from pacelab.errors import ConfigError
+from pacelab_topologies import mobility
 from pacelab_topologies.mobility import gauss_markov, random_waypoint
 from pacelab_topologies.registry import find_kind, load_topology
 from pacelab_topologies.traces import Area, Walk, read_bonnmotion, read_fcd, read_ns3, read_replays, read_setdest
@@ -284,6 +285,20 @@ def written(way: str, trace: str = "") -> str:
     Path("walk.txt").write_text(trace)
     Path("net.yaml").write_text(FILE.replace("WAY", way))
     return "net.yaml"
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "gauss-markov: {speed: 1 m/s, step: 1 us, until: 9 s}",
+        "random-waypoint: {speed: [1 m/s, 2 m/s], until: 1000000000 s}",
+    ],
+)
+def test_a_walk_without_end_is_refused(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    monkeypatch.setattr(mobility, "MOST_TURNS", 1000)
+    with pytest.raises(ValueError, match="a walk must have at most 1,000 turns; give a shorter `until`") as caught:
+        load_topology(written(way))
+    assert str(caught.value).startswith(f"net.yaml:14: mobility.{way.split(':')[0]}: ")
 
 
 def test_a_trace_of_radios_passes_over_wired_nodes(in_tmp: Path) -> None:

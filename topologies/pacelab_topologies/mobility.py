@@ -10,7 +10,7 @@ Source: [camp] T. Camp, J. Boleng, V. Davies, "A survey of mobility models for a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
@@ -29,6 +29,8 @@ DIRECTION_SD = math.pi / 4
 """Gauss-Markov: standard deviation of the direction. [camp] gives none."""
 SPEED_SD = 0.25
 """Gauss-Markov: standard deviation of the speed, as a share of its mean. [camp] gives none."""
+MOST_TURNS = 1_000_000
+"""Of all nodes together. A million turns take seconds and hundreds of megabytes."""
 
 
 def random_waypoint(
@@ -44,7 +46,9 @@ def random_waypoint(
         random = Random(f"random-waypoint {seed} {node}")  # only random(), whose sequence Python guarantees
         now_s, here = 0.0, start
         points: list[tuple[float, Place]] = []
-        while now_s < until_s:
+        for _ in _turns(len(starts)):
+            if now_s >= until_s:
+                break
             goal = _mm(random.random() * area.width_m, random.random() * area.height_m)
             speed = slowest + random.random() * (fastest - slowest)
             length = distance_m(here, goal)
@@ -76,7 +80,9 @@ def gauss_markov(
         pace, direction = speed, 2 * math.pi * random.random()
         middle = direction
         points: list[tuple[float, Place]] = []
-        while now_s < until_s:
+        for _ in _turns(len(starts)):
+            if now_s >= until_s:
+                break
             if _near_edge(here, area):
                 middle = math.atan2(area.height_m / 2 - here[1], area.width_m / 2 - here[0])
                 middle += 2 * math.pi * round((direction - middle) / (2 * math.pi))  # the shorter way around
@@ -90,6 +96,12 @@ def gauss_markov(
             points.append((now_s, here))
         walks.append(Walk(start, simplified(points, start)))
     return tuple(walks)
+
+
+def _turns(nodes: int) -> Iterator[None]:
+    """Yield as often as one of these nodes may turn, then raise ValueError."""
+    yield from (None for _ in range(MOST_TURNS // nodes))
+    raise ValueError(f"a walk must have at most {MOST_TURNS:,} turns; give a shorter `until` or a longer `step`")
 
 
 def _near_edge(here: Place, area: Area) -> bool:
@@ -185,7 +197,7 @@ class MobilityReader:
 
     def walks(self, starts: Mapping[int, Place]) -> tuple[Walk, ...]:
         """A walk for each radio. `starts`: the radios' numbers and their positions in the file."""
-        part, area, places = self._part, self._area, tuple(starts.values())
+        part, places = self._part, tuple(starts.values())
         if self._way in READERS:
             return self._read(part.trace, places)
         if (replay := part.mininet_wifi) is not None:
@@ -199,14 +211,14 @@ class MobilityReader:
                 raise self._document.error(key, f"must be two increasing speeds; the second is below {slowest:g} m/s")
             self.said += f", seed {drawn.seed}"
             times = {"pause_s": drawn.pause, "until_s": drawn.until}
-            return random_waypoint(area, places, slowest=slowest, fastest=fastest, **times, seed=drawn.seed)
+            return self._drawn(random_waypoint, places, slowest=slowest, fastest=fastest, **times, seed=drawn.seed)
         steps = part.gauss_markov
         assert steps is not None
         if steps.step <= 0:
             raise self._document.error(("mobility", "gauss-markov", "step"), "must be more than 0 s")
         self.said += f", seed {steps.seed}"
         times = {"step_s": steps.step, "until_s": steps.until}
-        return gauss_markov(area, places, speed=steps.speed, memory=steps.memory, **times, seed=steps.seed)
+        return self._drawn(gauss_markov, places, speed=steps.speed, memory=steps.memory, **times, seed=steps.seed)
 
     def check_within(self, key: Key, place: Place) -> None:
         """Refuse a position of the file that is outside the area."""
@@ -214,6 +226,14 @@ class MobilityReader:
             self._area.check(0, *place)
         except ValueError as error:
             raise self._document.error(key, str(error).removeprefix("line 0: ")) from None
+
+    def _drawn(
+        self, model: Callable[..., tuple[Walk, ...]], places: tuple[Place, ...], **drawn: float
+    ) -> tuple[Walk, ...]:
+        try:
+            return model(self._area, places, **drawn)
+        except ValueError as error:
+            raise self._document.error(("mobility", self._way), str(error)) from None
 
     def _read(self, name: str, places: tuple[Place, ...]) -> tuple[Walk, ...]:
         text = self._text(("mobility", self._way), name)

@@ -242,6 +242,10 @@ def read_replay(text: str, line_s: float) -> list[tuple[int, float, Place]]:
     return found
 
 
+_IN_DEGREES = re.compile(r'<fcd-output\.geo\s+value="(true|yes|on|1|t|x)"', re.IGNORECASE)
+"""SUMO writes its options into a comment above the data."""
+
+
 def read_fcd(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ...]:
     """A walk for each node from SUMO's floating car data (`sumo --fcd-output FILE`).
 
@@ -251,6 +255,8 @@ def read_fcd(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ..
     Source: SUMO's documentation, "FCDOutput".
     Deviates: a vehicle that has left stays on the air.
     """
+    if _IN_DEGREES.search(text):
+        raise ValueError("line 1: positions must be in metres, not in degrees; run sumo without --fcd-output.geo")
     trace = _Trace(area, starts)
     nodes: dict[str, int] = {}
     at_s = 0.0
@@ -332,7 +338,9 @@ class _Trace:
         return points[-1][1] if points and points[-1][0] == at_s else None
 
     def walks(self) -> tuple[Walk, ...]:
-        """A walk for each node."""
+        """A walk for each node. Raises ValueError for a trace without a position: it may be another kind of file."""
+        if not self._seen:
+            raise ValueError("line 1: the file must have a position of a node; it has none")
         self._area.check_all(self._seen)
         return tuple(
             Walk(points[0][1], simplified(points, points[0][1])) if points else Walk(start, ())

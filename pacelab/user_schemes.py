@@ -25,7 +25,7 @@ from pacelab.schemes import HookSettings, Scheme
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab.user_code.bases import CongestionControl, LinkLayer, Pacer, Sample
 from pacelab.user_code.loading import check_complete
-from pacelab.user_code.messages import misnamed_methods
+from pacelab.user_code.messages import misnamed_methods, shown
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig
@@ -118,10 +118,14 @@ class _Estimator:
         )
         interval_s = plain(self._pacer.interval_s)
         if isinstance(interval_s, bool) or not isinstance(interval_s, SupportsFloat) or hasattr(interval_s, "shape"):
-            raise self._code.fail(f"set interval_s to {interval_s!r}; it must be a number of seconds")
-        if not 0 <= float(interval_s) < math.inf:  # also false for NaN
-            raise self._code.fail(f"set interval_s to {interval_s!r}; it must be 0 or more seconds")
-        self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
+            raise self._code.fail(f"set interval_s to {shown(interval_s)}; it must be a number of seconds")
+        try:
+            seconds = float(interval_s)
+        except (OverflowError, ValueError):  # beyond floats; a signaling NaN
+            seconds = math.nan
+        if not 0 <= seconds < math.inf:  # also false for NaN
+            raise self._code.fail(f"set interval_s to {shown(interval_s)}; it must be 0 or more seconds")
+        self.interval_ns = round(min(seconds, LONGEST_S) * NS_PER_S)
         return True
 
 

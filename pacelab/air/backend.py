@@ -65,23 +65,20 @@ def run_scheme(
     Raises UserCodeError with the place in the file as soon as a user's hook fails; otherwise the errors of `run_air`.
     """
     make_control = None
-    misnamed_control: tuple[str, ...] = ()
     if scheme.congestion_control is not None:
-        from pacelab.air.congestion import control_maker
+        from pacelab.air.congestion import ControlMaker
 
         for flow in air["flows"]:
             if flow["kind"] == "tcp":
                 flow["cc"] = scheme.name
-        make_control = control_maker(scheme.name, scheme.congestion_control)
-        misnamed_control = misnamed_methods(scheme.congestion_control)
+        make_control = ControlMaker(scheme.name, scheme.congestion_control)
     elif experiment.cc not in SIMULATED:
-        from pacelab.air.congestion import control_maker, load_control
+        from pacelab.air.congestion import ControlMaker, load_control
 
         control = load_control(experiment.cc)
         digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
         experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
-        make_control = control_maker(experiment.cc, control)
-        misnamed_control = misnamed_methods(control)
+        make_control = ControlMaker(experiment.cc, control)
     make_queue = None
     misnamed_queue: tuple[str, ...] = ()
     if experiment.qdisc not in QDISCS:
@@ -95,7 +92,7 @@ def run_scheme(
     with seeded_generators(experiment.seed):
         attached = scheme.attach(experiment.network, experiment.hook_settings)
         attachments, raise_failure = guard(scheme, attached)
-        notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control, *misnamed_queue]
+        notes = [*scheme.notes, *misnamed_hooks(scheme, attached)]
 
         def hear(fraction: float) -> None:
             on_progress(fraction)
@@ -106,6 +103,7 @@ def run_scheme(
         points = tuple(attachment.point for attachment in attachments)
         if scheme.raise_failure is None:
             raise_failed_hook(scheme, points, result["hooks"])
+        notes += [*(() if make_control is None else make_control.notes()), *misnamed_queue]
         notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
         return Outcome(air=result, points=points, notes=tuple(notes))
 

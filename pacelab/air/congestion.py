@@ -8,6 +8,7 @@ that is not a number, or does not return, the run stops and reports the simulate
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
 from pacelab.user_code.bases import CongestionControl, RateSample
 from pacelab.user_code.loading import check_complete, did_you_mean, load_user_code
-from pacelab.user_code.messages import UserCodeError, checked_result, place_of, user_traceback
+from pacelab.user_code.messages import UserCodeError, checked_result, misnamed_methods, place_of, shown, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
 
 TIME_LIMIT_S = 5.0
@@ -57,14 +58,26 @@ def load_control(name: str) -> type[CongestionControl]:
     return found
 
 
-def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, int, int], Guard]:
-    """The function that the engine calls for each TCP flow."""
-    limit = time_limit(TIME_LIMIT_S)
+class ControlMaker:
+    """What the engine calls for each TCP flow."""
 
-    def make(_name: str, initial_window: int, window_limit: int) -> Guard:
-        return Guard(name, made, initial_window, window_limit, limit)
+    def __init__(self, name: str, made: type[CongestionControl]) -> None:
+        self._name, self._made = name, made
+        self._limit = time_limit(TIME_LIMIT_S)
+        self._guards: list[Guard] = []
 
-    return make
+    def __call__(self, _name: str, initial_window: int, window_limit: int) -> Guard:
+        """Wrap a new control."""
+        self._guards.append(Guard(self._name, self._made, initial_window, window_limit, self._limit))
+        return self._guards[-1]
+
+    def notes(self) -> tuple[str, ...]:
+        """What the author of the class must know after a run."""
+        told = misnamed_methods(self._made)
+        asked = [guard for guard in self._guards if guard.was_called]
+        if not asked or any(guard.has_acted for guard in asked):
+            return told
+        return (*told, f"{self._made.__name__}: no call changed self.window; it stayed at {asked[0].window:g} segments")
 
 
 Extras = tuple[float | None, int | None] | None
@@ -80,6 +93,8 @@ class Guard:
         self._name = name
         self._limit = limit
         self._now_ns = 0
+        self.was_called = self.has_acted = False
+        """Whether the engine called a method, and whether a call changed the window or set a rate or timer."""
         self._control = self._call(made, initial_window, window_limit)
         self.recovery = made.recovery
         self.event_mask = _event_mask(made)
@@ -142,17 +157,23 @@ class Guard:
             place = place_of(type(self._control)).rstrip()
             raise UserCodeError(f"{self._where()} has no self.window: {asks}\n{place}")
         window = self._control.window
-        if not isinstance(window, Real) or not 0 < float(window) < float("inf"):
-            raise UserCodeError(f"{self._where()} set its window to {window!r}: a number of segments above 0 is needed")
-        self.window = float(window)
+        if not _is_finite(window):
+            raise UserCodeError(
+                f"{self._where()} set its window to {shown(window)}: a number of segments above 0 is needed"
+            )
+        before, self.window = getattr(self, "window", None), float(window)
+        self.was_called = before is not None
+        if self.window != before and self.was_called:
+            self.has_acted = True
         return self._note_extras() if self._control._is_extended else None
 
     def _note_extras(self) -> Extras:
         rate, at_ns = self._control.pacing_pps, self._control.timer_ns
-        if rate is not None and (not isinstance(rate, Real) or not 0 < float(rate) < float("inf")):
+        self.has_acted = True
+        if rate is not None and not _is_finite(rate):
             raise UserCodeError(
-                f"{self._where()} set its pacing_pps to {rate!r}: None or a number of segments per second above 0 is"
-                " needed"
+                f"{self._where()} set its pacing_pps to {shown(rate)}: None or a number of segments per second above 0"
+                " is needed"
             )
         if at_ns is not None:
             if not isinstance(at_ns, Integral) or at_ns <= self._now_ns:
@@ -169,6 +190,14 @@ class Guard:
 
     def _where(self) -> str:
         return f"congestion control {self._name} at {s_from_ns(self._now_ns):.6f} s of simulated time"
+
+
+def _is_finite(value: object) -> bool:
+    """Whether this is a finite number above 0. A whole number or a fraction may be too large for the engine."""
+    try:
+        return isinstance(value, Real) and 0 < float(value) < math.inf
+    except OverflowError:
+        return False
 
 
 def end_process(where: str) -> NoReturn:

@@ -59,6 +59,14 @@ def user_traceback(error: BaseException, called: Callable[..., Any] | None = Non
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
 
+def shown(value: object) -> str:
+    """A value of user code in a message, in at most 60 characters."""
+    try:
+        return f"{value!r:.60}"
+    except Exception:  # a number of thousands of digits, or a __repr__ that fails
+        return f"a value of type {type(value).__name__} that cannot be shown"
+
+
 def checked_result(result: Any) -> Any:
     """The result of a call of user code. Raises TypeError for a coroutine or generator: `async def`, or a body with
     `yield`.

@@ -70,6 +70,15 @@ def test_newreno_in_python_gives_newrenos_result(tmp_path: Path) -> None:
         ("    def acknowledged(self, *a): self.window = float('nan')\n    def lost(self, *a): pass\n", "window to nan"),
         ("    def acknowledged(self, *a): self.window = -1\n    def lost(self, *a): pass\n", "window to -1"),
         ("    def acknowledged(self, *a): self.window = 'x'\n    def lost(self, *a): pass\n", "window to 'x'"),
+        ("    def acknowledged(self, *a): self.window = 10**400\n    def lost(self, *a): pass\n", "window to 10000"),
+        (
+            "    def acknowledged(self, *a): self.window = 10**5000\n    def lost(self, *a): pass\n",
+            "window to a value of type int that cannot be shown: a number of segments above 0",
+        ),
+        (
+            "    def acknowledged(self, *a): self.pacing_pps = 10**400\n    def lost(self, *a): pass\n",
+            "pacing_pps to 10",
+        ),
         ("    def lost(self, *a:\n", "SyntaxError"),
         ("    def acknowledged(self, *a): raise SystemExit(3)\n    def lost(self, *a): pass\n", "SystemExit: 3"),
         ("    raise SystemExit(0)\n", "(?s)loading .*SystemExit: 0"),
@@ -186,6 +195,21 @@ def test_a_window_may_be_any_number(tmp_path: Path, number: str) -> None:
     own_result = pacelab.run(experiment(f"{path}:Mine").vary(duration_s=1))
     path.write_text(HEADER + body.replace(number, "2.0"))
     assert own_result.run["flows"] == pacelab.run(experiment(f"{path}:Mine").vary(duration_s=1)).run["flows"]
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "notes"),
+    [
+        ("self.windw = 5", ["Mine: no call changed self.window; it stayed at 2 segments"]),
+        ("return 5", ["Mine: no call changed self.window; it stayed at 2 segments"]),
+        ("self.window = 5", []),
+        ("self.pacing_pps = 5", []),
+    ],
+)
+def test_a_window_that_no_call_changes_is_reported(tmp_path: Path, acknowledged: str, notes: list[str]) -> None:
+    body = f"    def acknowledged(self, *a): {acknowledged}\n    def lost(self, *a): pass\n"
+    result = pacelab.run(experiment(own(tmp_path, body)).vary(duration_s=1))
+    assert [note for note in result.notes if note.startswith("Mine")] == notes
 
 
 @pytest.mark.parametrize("name", ["nowhere.py:Mine", "fast", "mine.py", ":Mine"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.air.congestion import control_maker, load_control
+from pacelab.air.congestion import ControlMaker, load_control
 from pacelab.user_code.messages import UserCodeError
 
 HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
@@ -141,7 +141,7 @@ def test_a_wrong_rate_or_time_ends_the_run(tmp_path: Path, statement: str, messa
 def test_the_engine_is_asked_for_nothing_that_a_class_does_not_define(tmp_path: Path) -> None:
     def guard(body: str) -> object:
         name = own(tmp_path, body)
-        return control_maker(name, load_control(name))(name, 2, 32)
+        return ControlMaker(name, load_control(name))(name, 2, 32)
 
     plain = PLAIN.format(acknowledged="pass")
     guard_of_plain = guard(plain)

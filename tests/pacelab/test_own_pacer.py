@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ def test_user_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
         (-0.1, r"set interval_s to -0.1; it must be 0 or more"),
         ("soon", r"set interval_s to 'soon'; it must be a number of seconds"),
         (True, r"set interval_s to True; it must be a number"),
+        (10**400, r"set interval_s to 10{59}; it must be 0 or more"),
+        (Decimal("sNaN"), r"set interval_s to Decimal\('sNaN'\); it must be 0 or more"),
         (np.array([0.1, 0.2]), r"set interval_s to array\(\[0\.1, 0\.2\]\); it must be a number"),
     ],
 )

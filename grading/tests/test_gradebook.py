@@ -662,6 +662,14 @@ def test_a_file_that_cannot_be_imported_is_unreadable(grade: Judge, best: Walls)
     assert not grade(TEMPLATE, best, number=2, only=("bound",)).unreadable
 
 
+@pytest.mark.parametrize("first", ["class Solution:", 'if __name__ == "__main__":'])
+def test_a_file_that_defines_nothing_of_the_assignment_is_unreadable(grade: Judge, best: Walls, first: str) -> None:
+    inside = f"{first}\n    def goodput_bound_bps(hops, payload_bytes, exchange_ns):\n        return 0\n"
+    found = grade(inside, best, number=2, only=("bound",))
+    assert (found.unreadable, found.results[0].status) == (True, "missing")
+    assert "define each at the start of a line" in found.problems[-1]
+
+
 def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None:
     file = tmp_path / "adjust.csv"
     file.write_text("student,check,points,reason\nAnn,,90,talked to her\nBob,a,30,unclear text\n")

@@ -193,8 +193,8 @@ class _SubmissionRun:
 
     @property
     def unreadable(self) -> bool:
-        """Whether no check could run."""
-        return self._broken is not None
+        """Whether no check could run: the file cannot be imported, or defines nothing that is asked for."""
+        return self._broken is not None or self._names.isdisjoint(self._assignment.names)
 
     def __enter__(self) -> _SubmissionRun:
         return self

@@ -111,7 +111,7 @@ def _with_reference(result: Result) -> str:
 
 def _uncertain(verdict: Verdict) -> str:
     if verdict.unreadable:
-        return "; no check ran, because the hand-in could not be read or imported"
+        return "; no check ran, because the hand-in could not be read or imported, or defines nothing that is asked for"
     unsure = sum(result.status == NOT_GRADED for result in verdict.results)
     return f"; {unsure} checks NOT GRADED: rerun" if unsure and verdict.status == "rerun" else ""
 

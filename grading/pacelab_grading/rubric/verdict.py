@@ -64,7 +64,7 @@ class Verdict:
     answers: tuple[str, ...] = ()
     """What the student wrote in words, for the instructor to read. No points."""
     unreadable: bool = False
-    """No check ran, because the file could not be read or imported."""
+    """No check ran, because the file could not be read or imported, or defines nothing that is asked for."""
     details: dict[str, Any] = field(default_factory=dict)
 
 

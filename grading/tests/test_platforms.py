@@ -943,6 +943,14 @@ def test_a_column_is_known_by_its_number_and_a_new_one_is_named(
     assert ("makes a new one; the roster has 'HW 1 (501)' of 20 points, 'HW 2 (502)'" in note) is new
 
 
+def test_a_column_of_0_points_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("Student,ID,Section,Assignment 2 (5)\n    Points Possible,,,0\nann,12,S,\n")
+    note = check_columns(tmp_path / "roster.csv", None, ASSIGNMENT)
+    assert "'Assignment 2 (5)' of roster" in note
+    assert "has 0 points, so the scores are out of 100" in note
+    assert check_columns(tmp_path / "roster.csv", None, ASSIGNMENT, 20.0) == ""
+
+
 def test_canvas_gets_the_scores_in_the_column_with_the_assignments_name(tmp_path: Path) -> None:
     roster = "Student,ID,Section,Assignment 2 (502)\nann,12,S,\n"
     files = exported(tmp_path, roster, {"ann_12_34_window.py": numbered(5)}, column=None)

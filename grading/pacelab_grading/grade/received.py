@@ -50,7 +50,7 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
     due = None if options.due is None else parse_time(options.due)
     rule = LateRule(due=due, percent_per_day=options.late_per_day, most_days=options.late_days)
     students = _students(options)
-    if note := check_columns(options.roster, options.column, assignment):
+    if note := check_columns(options.roster, options.column, assignment, options.maximum):
         log(note)
     corrections = _kept(options.adjust, options.out / ADJUST)
     adjustments = [] if corrections is None else read_adjustments(corrections)

@@ -57,7 +57,7 @@ from pacelab_grading.records.lms_tables import (
 from pacelab_grading.records.moodle_worksheet import GRADE
 from pacelab_grading.records.report import html_report
 from pacelab_grading.records.roster import Student
-from pacelab_grading.rubric.assignment import Assignment, label
+from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment, label
 from pacelab_grading.rubric.verdict import PASSED, Verdict
 
 TABLES = ("canvas.csv", "moodle.csv", "blackboard.csv", "brightspace.csv")
@@ -80,15 +80,21 @@ class Wanted:
     """An unreadable hand-in gets 0 points on the platform."""
 
 
-def check_columns(roster: Path | None, column: str | None, assignment: Assignment) -> str:
+def check_columns(roster: Path | None, column: str | None, assignment: Assignment, most: float | None = None) -> str:
     """Raise ConfigError if the roster is a platform's export in which the column for the grades is not clear.
 
-    Returns a note if the import makes a new column although the export has others; empty otherwise.
+    Returns a note if the import makes a new column although the export has others, or if the column has 0 points and no
+    maximum `most` is given; empty otherwise.
     """
     if roster is None:
         return ""
     export = Export(roster)
     found = export.column(column, assignment.label.capitalize())
+    if found is not None and found.most == 0 and most is None:
+        return (
+            f"{found.title!r} of roster {str(roster)!r} has 0 points, so the scores are out of {TOTAL_POINTS:g}; set "
+            "the points on the platform and export again, or give --maximum"
+        )
     if found is None or found.place >= 0 or not export.columns():
         return ""
     shown = ", ".join(item.describe() for item in export.columns()[:SHOWN_COLUMNS])

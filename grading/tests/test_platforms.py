@@ -19,6 +19,7 @@ import pytest
 from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.receive import collect as collect_module
+from pacelab_grading.receive import platforms
 from pacelab_grading.receive.collect import Collected
 from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canvas_name, name_pattern
 from pacelab_grading.receive.submission import Submission, read_submission
@@ -857,6 +858,13 @@ def test_a_pattern_describes_names_of_another_form(tmp_path: Path) -> None:
 def test_a_pattern_that_is_not_valid_is_refused(text: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         name_pattern(text)
+
+
+def test_a_pattern_that_a_name_keeps_busy_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platforms, "MATCH_S", 0.1)
+    place = zipped(tmp_path / "all.zip", {f"{'a' * 40}.py": numbered(1)})
+    with pytest.raises(ConfigError, match=r"takes more than 0\.1 s; write it without nested repetition"):
+        collect([place], ASSIGNMENT, KnownNames(pattern=name_pattern(r"(?P<student>(\w+ ?)+)_(?P<id>\d+)\.py")))
 
 
 # Feedback, and the columns of Canvas.

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pacelab.cli.main import main
+from pacelab_grading.grade.options import GradeOptions
+from pacelab_grading.grade.received import _without_effect
+from pacelab_grading.receive.submission import Submission
 
 FILES = {
     "notes.txt": "x\n",
@@ -18,6 +22,7 @@ FILES = {
     "points.csv": "student,check,points,reason\nann,,many,x\n",
     "columns.csv": "student,points\nann,5\n",
     "hand/readme.txt": "x\n",
+    "class/ann.py": "def packets_in_the_air(hops): ...\n",
 }
 TIME = "give ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
 NUMBERS = "must be one of 1, 2, 3, 4, 5, lab0, lab1, lab2, lab3, lab4, lab5, lab6, lab7, lab8"
@@ -43,6 +48,10 @@ REFUSED = [
     ("grade hand --assignment 3 --patience x", "--patience must be a number, not 'x';"),
     ("grade hand --assignment 3 --names '(.+)'", "--names '(.+)' has no named group; give (?P<student>...), and"),
     ("grade hand --assignment 3 --names '(?P<who>.+)'", "has the named groups who; give (?P<student>...), and"),
+    (
+        "grade class --assignment 2 --names '(?P<student>[a-z]+)'",
+        "--names '(?P<student>[a-z]+)' matches no name in class; give one for the whole name of each file or folder",
+    ),
     ("grade hand --assignment 3 --free-late-days 4", "--free-late-days needs --term DIR, --due TIME and --roster CSV:"),
     ("grade hand --assignment 3 --term t --out g", "--out g cannot be used with --term t; omit --out"),
     ("grade hand --assignment 3 --adjust points.csv", "line 2: points must be a number of at least 0, not 'many'"),
@@ -83,3 +92,24 @@ def test_a_wrong_input_is_refused_in_one_line(
     assert told in captured.err
     assert "\n" not in captured.err.strip()
     assert ADVICE.search(captured.err)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"late_days": 5}, ["--late-per-day and --late-days have no effect without --due TIME"]),
+        ({"late_days": 5, "due": "2026-11-01T23:59"}, []),
+        ({"column": "HW 2"}, ["--column and --maximum have no effect: give the table that the platform exports as"]),
+        ({"maximum": 20.0, "roster": "roster.csv"}, ["--column and --maximum have no effect: give the table that the"]),
+        ({"maximum": 20.0, "roster": "canvas.csv"}, []),
+        ({"hidden": "visible"}, ["--hidden has no effect: the hand-ins are not from Gradescope"]),
+        ({"hidden": "visible", "quiet": True}, []),
+    ],
+)
+def test_an_option_without_effect_is_reported(given: dict[str, Any], told: list[str], tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(FILES["roster.csv"])
+    (tmp_path / "canvas.csv").write_text("Student,ID,Section,HW 2 (5)\nann,1,S,\n")
+    if "roster" in given:
+        given = given | {"roster": tmp_path / given["roster"]}
+    found = _without_effect(GradeOptions(**given), [Submission(student="ann", source="")])
+    assert [line[: len(wanted)] for line, wanted in zip(found, told, strict=True)] == told

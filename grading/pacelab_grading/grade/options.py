@@ -12,6 +12,7 @@ from pacelab_grading.grade.key import check_form
 
 VISIBILITIES = ("after_due_date", "hidden", "visible")
 OUT = Path("grades")
+LATE_PER_DAY, LATE_DAYS = 10.0, 3
 UNREADABLE = 5
 """Exit code if all hand-ins are graded, except some that could not be read or imported."""
 UNCERTAIN, MOST_UNCERTAIN = 10, 99
@@ -45,8 +46,10 @@ class GradeOptions:
     roster: Annotated[Path | None, option("--roster", "CSV", "the class list: student, id, email, group, ...")] = None
     out: Annotated[Path, option("--out", "DIR", "for reports and gradebook; the same folder resumes a run")] = OUT
     due: Annotated[str | None, option("--due", "TIME", "ISO 8601; local time if it has no offset")] = None
-    late_per_day: Annotated[float, option("--late-per-day", "PERCENT", "late penalty for each started day")] = 10.0
-    late_days: Annotated[int, option("--late-days", "N", "after so many days a hand-in gets no points")] = 3
+    late_per_day: Annotated[float, option("--late-per-day", "PERCENT", "late penalty for each started day")] = (
+        LATE_PER_DAY
+    )
+    late_days: Annotated[int, option("--late-days", "N", "after so many days a hand-in gets no points")] = LATE_DAYS
     key: Annotated[
         str,
         Option(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pacelab import ConfigError, log, write_file
 from pacelab_grading.grade.batch import other_assignments
 from pacelab_grading.grade.key import grading_key
-from pacelab_grading.grade.options import GradeOptions, require
+from pacelab_grading.grade.options import LATE_DAYS, LATE_PER_DAY, VISIBILITIES, GradeOptions, require
 from pacelab_grading.judging.process import JudgeProcess
 from pacelab_grading.receive.collect import collect
 from pacelab_grading.receive.places import BadPlace, open_place
-from pacelab_grading.receive.platforms import KnownNames, name_pattern
+from pacelab_grading.receive.platforms import BY_NAMES, KnownNames, name_pattern
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.adjust import Adjustment, checked, read_adjustments
 from pacelab_grading.records.lms_export import check_columns
+from pacelab_grading.records.lms_tables import Export
 from pacelab_grading.records.requests import Request, assigned, read_requests
 from pacelab_grading.records.roster import LateRule, Student, parse_time, read_roster
 from pacelab_grading.records.term import days_left, graded_assignments
@@ -74,6 +76,13 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         f"no submissions in {', '.join(map(str, places))}; name folders, zips, notebooks or .py files",
     )
     require(
+        options.names is None or any(made.platform == BY_NAMES for made in collected.submissions),
+        f"--names {options.names!r} matches no name in {', '.join(map(str, places))}; give one for the whole name "
+        "of each file or folder, with its ending",
+    )
+    for line in _without_effect(options, collected.submissions):
+        log(line)
+    require(
         options.gradescope is None or count == 1, f"--gradescope takes one submission, and there are {count}; name one"
     )
     adjustments = checked(adjustments, collected.submissions, students, assignment)
@@ -93,6 +102,23 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         adjustments=tuple(adjustments),
         requests=tuple(assigned(requests, collected.submissions, students, adjustments)),
     )
+
+
+def _without_effect(options: GradeOptions, submissions: Sequence[Submission]) -> list[str]:
+    """Notes on options that this run does not use."""
+    found = []
+    if options.due is None and (options.late_per_day, options.late_days) != (LATE_PER_DAY, LATE_DAYS):
+        found.append("--late-per-day and --late-days have no effect without --due TIME")
+    if (options.column, options.maximum) != (None, None) and not _platform(options.roster):
+        found.append("--column and --maximum have no effect: give the table that the platform exports as --roster")
+    on_gradescope = options.gradescope is not None or any(made.platform == "gradescope" for made in submissions)
+    if options.hidden != VISIBILITIES[0] and not on_gradescope:
+        found.append("--hidden has no effect: the hand-ins are not from Gradescope")
+    return [] if options.quiet else found
+
+
+def _platform(roster: Path | None) -> str:
+    return "" if roster is None else Export(roster).platform
 
 
 def _students(options: GradeOptions) -> list[Student]:

@@ -26,7 +26,9 @@ as nbgrader's and CodeGrade's importers read them; Sakai, AssignmentServiceImpl.
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -63,6 +65,10 @@ SAKAI_OWN = (SAKAI_TIME, "comments.txt", "feedbackText.html")
 MAX_TIME_BYTES = 100
 GROUPS = ("student", "id", "time", "file")
 """Groups of an instructor's pattern; only `student` is required."""
+BY_NAMES = "names"
+"""The platform of hand-ins that an instructor's pattern found."""
+MATCH_S = 10
+"""Processor time for matching an instructor's pattern with all names of a place. It takes milliseconds."""
 MIN_RATIO = 3
 """For each other name, at least this many names must have the platform's form."""
 
@@ -122,6 +128,27 @@ def name_pattern(text: str) -> re.Pattern[str]:
     return found
 
 
+@contextmanager
+def _time_limit(pattern: re.Pattern[str]) -> Iterator[None]:
+    """Raise ConfigError if matching an instructor's pattern takes long: students choose the names that it is tried on.
+
+    Python's re can be interrupted by a signal, but not by another thread.
+    """
+
+    def stop(*_: object) -> None:
+        raise ConfigError(
+            f"--names {pattern.pattern!r} takes more than {MATCH_S} s; write it without nested repetition such as (a+)+"
+        )
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MATCH_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 NO_NAMES = KnownNames()
 
 
@@ -131,7 +158,8 @@ def read_export(items: Sequence[Item], known: KnownNames = NO_NAMES) -> tuple[li
     An export may contain a few things that the platform did not name: a model solution, a file that came by e-mail.
     """
     if known.pattern is not None:
-        found = _by_pattern(items, known.pattern, "names")
+        with _time_limit(known.pattern):
+            found = _by_pattern(items, known.pattern, BY_NAMES)
         return (found, _unclaimed(items, found)) if found else None
     for inner in (items, without_outer_folder(items)):
         for layout in (_gradescope, _moodle, _canvas, partial(_blackboard, known.accounts), _brightspace, _sakai):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from pacelab.domains import Domain, Real, Whole
+from pacelab.domains import Domain, Real, Whole, plain
 from pacelab.errors import PaceLabError
 
 Case = Mapping[str, Any]
@@ -60,8 +60,9 @@ def between(low: float, high: float, what: str) -> Callable[[Any], float]:
     domain = Real(low, high)
 
     def read(answer: Any) -> float:
-        _check(what, domain, answer)
-        return float(answer)
+        found = plain(answer)
+        _check(what, domain, found)
+        return float(found)
 
     return read
 
@@ -71,7 +72,8 @@ def whole_between(low: int, high: int, what: str) -> Callable[[Any], int]:
     domain = Whole(low, high)
 
     def read(answer: Any) -> int:
-        found = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
+        found = plain(answer)
+        found = int(found) if isinstance(found, float) and found.is_integer() else found
         _check(what, domain, found)
         return int(found)
 

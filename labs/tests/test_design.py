@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pacelab import ConfigError, lab
@@ -175,6 +176,13 @@ def test_every_design_has_right_and_wrong_ones() -> None:
 def test_an_answer_of_another_form_is_refused_in_words(name: str, given: Any) -> None:
     with pytest.raises(lab.CheckFailed, match="must be"):
         SelfCheck().check(name, lambda **_: given)
+
+
+def test_a_pair_may_have_numbers_of_numpy() -> None:
+    read = DESIGNS["lab4.lose"].read
+    assert read((np.int64(5), np.float64(64))) == (5, 64)
+    with pytest.raises(ValueError, match="hops must be a whole number from 1 to 12"):
+        read((np.int64(13), 64))
 
 
 def test_a_design_without_return_and_a_long_number_are_explained() -> None:

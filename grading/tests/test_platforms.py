@@ -915,6 +915,13 @@ def test_reports_go_to_canvas_and_moodle_under_the_names_of_the_hand_ins(tmp_pat
             r"has 2 columns titled 'A'; give --column with one of 'A \(7\)', 'A \(9\)'$",
         ),
         (
+            "Student,ID,Section,HW 1 (501),Final Score",
+            "    Points Possible,,,20,(read only)\nann,12,S,,",
+            "Final Score",
+            "column 'Final Score' of roster .* takes no scores in Canvas; give --column with 'HW 1 (501)' of 20 points",
+        ),
+        ("Student,ID,Section,HW 1 (501)", "ann,12,S,", "Section", "column 'Section' of roster .* takes no scores in"),
+        (
             "Last Name,First Name,Username,Student ID,HW 2 [Total Pts: 20 Score] |123",
             "Lee,Ann,ann,7,",
             "Other",

@@ -44,6 +44,8 @@ COLUMN = {
 }
 """The title of a column with grades."""
 POINTS_POSSIBLE = "    Points Possible"
+READ_ONLY = "(read only)"
+"""In the line of Points Possible, below sums that Canvas computes."""
 MAXIMUM, SCALE = "maximum grade", "scale"
 """Titles of Moodle's worksheet, whose capitals differ between versions."""
 KEPT_CELLS = ("EX", "N/A")
@@ -129,9 +131,12 @@ class Export:
             places = [place for place, head in enumerate(self.header) if head == title and head not in CANVAS_STUDENT]
             found += [Column(place=place, title=title, most=self._possible(place)) for place in places]
             found = list({column.place: column for column in found}.values())
+        given = f"roster {str(self.path)!r}"
+        if self.platform == CANVAS and self._is_canvas_own(title):
+            shown = " or ".join(column.describe() for column in columns[:SHOWN_COLUMNS]) or "a new title"
+            raise ConfigError(f"column {title!r} of {given} takes no scores in Canvas; give --column with {shown}")
         if len(found) == 1:
             return found[0]
-        given = f"roster {str(self.path)!r}"
         shown = "one of " * (len(found or columns) > 1)
         shown += ", ".join(column.describe() for column in (found or columns)[:SHOWN_COLUMNS])
         if found:
@@ -143,6 +148,12 @@ class Export:
             return None
         made = f"{title} Points Grade" if self.platform == BRIGHTSPACE else title
         return Column(place=-1, title=made, most=None)
+
+    def _is_canvas_own(self, title: str) -> bool:
+        """Whether Canvas ignores this column when it imports: one about the student, or a sum such as Final Score."""
+        possible = next((line for line in self.lines if POINTS_POSSIBLE.strip() in line[0]), None)
+        cells = [] if possible is None else [possible[place] for place, head in enumerate(self.header) if head == title]
+        return title in CANVAS_STUDENT or READ_ONLY in cells
 
     def _possible(self, place: int) -> float | None:
         possible = next((line for line in self.lines if POINTS_POSSIBLE.strip() in line[0]), None)

@@ -101,6 +101,14 @@ def test_two_assignments_with_one_due_time_use_late_days_in_order(
         assert record(tmp_path, "assignment2", [late("assignment2", 2)]) == [80]
 
 
+def test_a_later_due_time_does_not_count_late_days_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed_in = late("assignment1", 3)
+    assert record(tmp_path, "assignment1", [handed_in]) == [90]
+    monkeypatch.setitem(DUE, "assignment1", "2026-10-02T23:59")  # extended by a day: two late days are left, all free
+    assert record(tmp_path, "assignment1", [handed_in]) == [90]
+    assert term_table(graded_assignments(tmp_path), 3)[1] == ["Ann", "1", "90", "90", "100", "2", "1"]
+
+
 def test_a_gradebook_that_somebody_edited_is_named_or_counts_as_nothing(tmp_path: Path) -> None:
     record(tmp_path, "assignment1", [late("assignment1", 2)])
     place = tmp_path / "assignment1" / "gradebook.csv"

@@ -84,9 +84,11 @@ def days_left(
 ) -> list[Student]:
     """The students with the late days that they have left: the budget without what earlier assignments used.
 
-    `due` and `without`: the due time and the folder of the assignment that is graded now.
+    `due` and `without`: the due time and the folder of the assignment that is graded now. Its own gradebook of an
+    earlier run may have an earlier due time, and does not count.
     """
-    earlier = [item for item in terms if item.due and _comes_first((item.due, item.name), (due, without))]
+    others = [item for item in terms if item.due and item.name != without]
+    earlier = [item for item in others if _comes_first((item.due, item.name), (due, without))]
     people = People(earlier)
     used: Counter[str] = Counter()
     for graded in earlier:

@@ -146,6 +146,15 @@ def test_the_same_student_is_found_by_id_or_by_name(tmp_path: Path) -> None:
     assert [(line[0], line[-1]) for line in lines] == [("Ann", "2"), ("Bob Ash", "3"), ("Li", "3"), ("Li", "3")]
 
 
+def test_a_number_that_another_student_has_in_the_next_assignment_does_not_count(tmp_path: Path) -> None:
+    students = [[("Ann", "1", 2), ("Bob", "2", 0)], [("Bob", "1", 3), ("Ann", "2", 0)]]
+    for name, people in zip(DUE, students, strict=False):
+        made = [replace(late(name, days, number), student=who) for who, number, days in people]
+        assert record(tmp_path, name, made) == [90, 90]
+    lines = term_table(graded_assignments(tmp_path), None)[1:]
+    assert [(line[0], line[-1]) for line in lines] == [("Ann", "2"), ("Bob", "3")]
+
+
 def test_the_table_of_a_term_is_safe_and_marks_uncertain_grades(tmp_path: Path) -> None:
     people = [replace(late("assignment1", 0), student=name, id="") for name in ("<b>", "=1+1")]
     record(tmp_path, "assignment1", people)

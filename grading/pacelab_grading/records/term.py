@@ -61,12 +61,16 @@ def _before(graded: Graded, other: Graded) -> bool:
 class People:
     """Finds the same student in all gradebooks: by an id, or by the name if no gradebook has the name twice.
 
-    Moodle gives participants new numbers in each assignment, so an id need not be in every gradebook.
+    Moodle gives participants new numbers in each assignment, so an id need not be in every gradebook, and another
+    student may have it there: an id with two names does not count if a gradebook has both students.
     """
 
-    def __init__(self, terms: Sequence[Graded]) -> None:
-        counts = [Counter(row["student"] for row in graded.rows) for graded in terms]
+    def __init__(self, terms: Sequence[Graded], students: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
+        """`students`: name and ids of each student of another class list."""
+        books = [[(row["student"], [row["id"]]) for row in graded.rows] for graded in terms]
+        counts = [Counter(name for name, _ in book) for book in books]
         self._twice = {name for count in counts for name, times in count.items() if times > 1}
+        self._moved = _ids_of_several([*books, list(students)])
         self._by_id: dict[str, str] = {}
         for graded in terms:
             for row in graded.rows:
@@ -75,8 +79,23 @@ class People:
     def key(self, name: str, ids: Iterable[str]) -> str:
         """What is the same for all rows of a student, and different for other students."""
         known = [number for number in ids if number]
-        found = next((self._by_id[number] for number in known if number in self._by_id), None)
+        fixed = [number for number in known if number not in self._moved]
+        found = next((self._by_id[number] for number in fixed if number in self._by_id), None)
         return found or (f"{name}\0{known[0]}" if name in self._twice and known else name)
+
+
+def _ids_of_several(books: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> set[str]:
+    """Ids that are one student's in one list and another's in another list. A student may have a new name."""
+    owners: dict[str, set[str]] = {}
+    for book in books:
+        for name, ids in book:
+            for number in ids:
+                owners.setdefault(number, set()).add(name)
+    moved = set()
+    for book in books:
+        names = {name for name, _ in book}
+        moved |= {number for name, ids in book for number in ids if (owners[number] - {name}) & names}
+    return moved
 
 
 def days_left(
@@ -89,15 +108,21 @@ def days_left(
     """
     others = [item for item in terms if item.due and item.name != without]
     earlier = [item for item in others if _comes_first((item.due, item.name), (due, without))]
-    people = People(earlier)
+    mine = [
+        (
+            no_formula(item.student),
+            [no_formula(value) for value in (item.id, *(value for _, value in item.ids)) if value],
+        )
+        for item in students
+    ]
+    people = People(earlier, mine)
     used: Counter[str] = Counter()
     for graded in earlier:
         for row in graded.rows:
             used[people.key(row["student"], [row["id"]])] += _days(row)
     found = []
-    for student in students:
-        ids = [no_formula(value) for value in (student.id, *(value for _, value in student.ids))]
-        left = max(0, budget - used[people.key(no_formula(student.student), ids)])
+    for student, (name, ids) in zip(students, mine, strict=True):
+        left = max(0, budget - used[people.key(name, ids)])
         found.append(replace(student, days_left=left))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -107,6 +108,13 @@ def test_a_later_due_time_does_not_count_late_days_twice(tmp_path: Path, monkeyp
     monkeypatch.setitem(DUE, "assignment1", "2026-10-02T23:59")  # extended by a day: two late days are left, all free
     assert record(tmp_path, "assignment1", [handed_in]) == [90]
     assert term_table(graded_assignments(tmp_path), 3)[1] == ["Ann", "1", "90", "90", "100", "2", "1"]
+
+
+def test_a_backup_of_an_assignment_does_not_use_late_days(tmp_path: Path) -> None:
+    record(tmp_path, "assignment1", [late("assignment1", 2)])
+    shutil.copytree(tmp_path / "assignment1", tmp_path / "assignment1.bak")
+    assert [item.name for item in graded_assignments(tmp_path)] == ["assignment1"]
+    assert record(tmp_path, "assignment2", [late("assignment2", 1)]) == [90]
 
 
 def test_a_gradebook_that_somebody_edited_is_named_or_counts_as_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from pacelab_grading.records.report import style
 from pacelab_grading.records.roster import Student, is_earlier, parse_time
 
 TERM_CSV, TERM_HTML = "term.csv", "term.html"
+FOLDER = re.compile(r"(assignment|lab)\d+")
+"""Folders that `pacelab grade --term` writes. Another one, such as a backup, must not count late days again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,8 @@ def graded_assignments(folder: Path) -> list[Graded]:
     """The assignments of a term, those with a due time first and in its order. Raises ConfigError."""
     found = []
     for path in sorted(folder.glob(f"*/{GRADEBOOK}")):
+        if not FOLDER.fullmatch(path.parent.name):
+            continue
         rows = read_gradebook(path)
         due = next((row["due"] for row in rows if row.get("due")), "")
         try:

@@ -18,6 +18,7 @@ import pytest
 
 from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
+from pacelab_grading.grade.received import known_names
 from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive import platforms
 from pacelab_grading.receive.collect import Collected
@@ -841,6 +842,15 @@ def test_moodles_worksheet_in_english_has_times(tmp_path: Path) -> None:
     lines = [[f"Participant {n}", f"P {n}", "Submitted", "", cell, "-"] for n, cell in enumerate(cells)]
     students = read_roster(table(tmp_path / "worksheet.csv", [head, *lines]))
     assert [student.submitted for student in students] == ["2026-11-01T22:00:00", "", ""]
+
+
+@pytest.mark.parametrize("files", [{"red.py": numbered(1)}, {"red.zip": "", "ann.py": numbered(1)}])
+def test_a_single_hand_in_may_have_the_name_of_a_group(tmp_path: Path, files: dict[str, str]) -> None:
+    students = [Student(student="Bob", group="red"), Student(student="ann")]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    collected = collect([tmp_path], ASSIGNMENT, known_names(students))
+    assert {item.student for item in collected.submissions} == {Path(name).stem for name in files}
 
 
 def test_a_pattern_describes_names_of_another_form(tmp_path: Path) -> None:

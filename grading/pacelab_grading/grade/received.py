@@ -58,12 +58,7 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
     adjustments = [] if corrections is None else read_adjustments(corrections)
     asked = _kept(options.requests, options.out / REQUESTS)
     requests = [] if asked is None else read_requests(asked)
-    known = KnownNames(
-        names=[name for student in students for name in (student.student, student.id) if name],
-        usernames=[name for student in students if (name := dict(student.ids).get("github"))],
-        accounts=[name for student in students if (name := dict(student.ids).get("username"))],
-        pattern=None if options.names is None else name_pattern(options.names),
-    )
+    known = known_names(students, options.names)
     for line in remove_leftovers(SANDBOX_USERS):
         log(f"removed: {line}")
     places = options.submissions or []
@@ -101,6 +96,16 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         unclaimed=tuple(collected.unclaimed),
         adjustments=tuple(adjustments),
         requests=tuple(assigned(requests, collected.submissions, students, adjustments)),
+    )
+
+
+def known_names(students: Sequence[Student], pattern: str | None = None) -> KnownNames:
+    """What the roster knows about the names of hand-ins. A hand-in may have the name of a group."""
+    return KnownNames(
+        names=[name for student in students for name in (student.student, student.id, student.group) if name],
+        usernames=[name for student in students if (name := dict(student.ids).get("github"))],
+        accounts=[name for student in students if (name := dict(student.ids).get("username"))],
+        pattern=None if pattern is None else name_pattern(pattern),
     )
 
 

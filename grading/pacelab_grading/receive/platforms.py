@@ -100,7 +100,7 @@ class KnownNames:
     """What the instructor tells about the names of hand-ins."""
 
     names: Collection[str] = ()
-    """Students' names and ids in the roster."""
+    """Students' names and ids in the roster, and the names of their groups."""
     usernames: Collection[str] = ()
     """Students' GitHub usernames in the roster."""
     accounts: Collection[str] = ()

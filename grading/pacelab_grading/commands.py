@@ -12,6 +12,9 @@ import click
 from pacelab import Argument, ConfigError, log, print_json
 from pacelab_grading.grade.options import OUT, GradeOptions, Json, option, require
 
+OF_THE_PACKAGE = ("package", "submissions", "assignment", "key", "roster", "hidden", "time_factor", "json", "quiet")
+"""The options that --package uses, or that make no difference."""
+
 
 def grade(**given: Any) -> None:
     """Grade submissions: a report for each, a gradebook and a summary for the class.
@@ -52,9 +55,15 @@ def _write_package(options: GradeOptions, place: Path, number: int | str) -> Non
         not options.individual,
         "--individual cannot be used with --package: the zip does not know the students; omit it",
     )
+    ignored = [
+        f"--{field.name.replace('_', '-')}"
+        for field in fields(options)
+        if field.name not in OF_THE_PACKAGE and getattr(options, field.name) != field.default
+    ]
+    require(not ignored, f"--package only makes the autograder; leave {', '.join(ignored)} out")
     beside = place if options.roster is None else options.roster
     key = grading_key(options.key, [beside.parent])
-    size = write_autograder(place, number=number, key=key, hidden=options.hidden)
+    size = write_autograder(place, number=number, key=key, hidden=options.hidden, time_factor=options.time_factor)
     log(f"{place}: {size / 1e6:.0f} MB; upload it as the autograder and test it with the model solution")
 
 

@@ -80,11 +80,12 @@ def test_package_grades_in_gradescopes_layout(tmp_path: Path) -> None:
     if bwrap is None or os.geteuid() != 0:
         pytest.skip("needs root and bubblewrap, to make a container of it: sudo apt-get install bubblewrap")
     place = tmp_path / "autograder.zip"
-    write_autograder(place, number=2, key="secret", hidden="after_due_date")
+    write_autograder(place, number=2, key="secret", hidden="after_due_date", time_factor=2.0)
     home = tmp_path / "autograder"
     for name in ("source", "submission", "results"):
         (home / name).mkdir(parents=True)
     with zipfile.ZipFile(place) as archive:
+        assert json.loads(archive.read("settings.json"))["time_factor"] == 2.0
         for info in archive.infolist():
             archive.extract(info, home / "source")
             (home / "source" / info.filename).chmod(info.external_attr >> 16 or 0o644)

@@ -62,6 +62,10 @@ REFUSED = [
         "grade hand --assignment 3 --hidden never",
         "--hidden must be one of after_due_date, hidden, visible, not 'never'",
     ),
+    (
+        "grade --assignment 3 --package a.zip --late-days 1 --weak-walls",
+        "--package only makes the autograder; leave --late-days, --weak-walls out",
+    ),
     ("grade hand --assignment 3 --package a.zip", "--package grades nothing; leave hand out"),
     ("grade hand --assignment 3 --out notes.txt", "--out must be a folder; 'notes.txt' is a file"),
     ("grade hand --assignment 3 --individual=yes", "--individual takes no value; write --individual alone;"),

@@ -57,14 +57,14 @@ exec "$here/python/bin/python3" -m pacelab_grading.grade.autograder "$here"
 SKIPPED = ("__pycache__", "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages", "lib2to3")
 
 
-def write_autograder(place: Path, *, number: Number, key: str, hidden: str) -> int:
-    """Write the zip; returns its size in bytes."""
+def write_autograder(place: Path, *, number: Number, key: str, hidden: str, time_factor: float = 1.0) -> int:
+    """Write the zip; returns its size in bytes. `time_factor` multiplies all time limits."""
     find_assignment(number)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         _script(archive, "setup.sh", SETUP)
         _script(archive, "run_autograder", RUN)
-        settings = {"assignment": number, "key": key, "hidden": hidden}
+        settings = {"assignment": number, "key": key, "hidden": hidden, "time_factor": time_factor}
         archive.writestr(SETTINGS, json.dumps(settings, indent=1))
         for source, name in _interpreter():
             _add(archive, source, f"python/{name}")
@@ -79,11 +79,12 @@ def main(source: str) -> None:
     started = monotonic()
     settings = json.loads((Path(source) / SETTINGS).read_text(encoding="utf-8"))
     assignment = find_assignment(settings["assignment"])
-    with JudgeProcess() as process:  # the folder is one student's, whatever it looks like
+    time_factor = settings["time_factor"]
+    with JudgeProcess(time_factor) as process:  # the folder is one student's, whatever it looks like
         collected = collect(
             [AUTOGRADER / "submission"], assignment, KnownNames(names=("submission",)), read=process.read
         )
-    batch = BatchSettings(assignment=assignment.number, key=settings["key"], weak_walls=True)
+    batch = BatchSettings(assignment=assignment.number, key=settings["key"], time_factor=time_factor, weak_walls=True)
     verdict = grade_one(collected.submissions[0], batch)
     document = results(verdict, hidden=settings["hidden"], seconds=monotonic() - started)
     place = AUTOGRADER / "results"

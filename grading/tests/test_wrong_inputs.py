@@ -19,6 +19,7 @@ FILES = {
     "roster.csv": "student,id\nann,1\n",
     "empty.csv": "",
     "extension.csv": "student,extension_days\nann,two\n",
+    "shortened.csv": "Student,ID,Section\nann,1.00001E+16,A\n",
     "points.csv": "student,check,points,reason\nann,,many,x\n",
     "columns.csv": "student,points\nann,5\n",
     "hand/readme.txt": "x\n",
@@ -37,6 +38,10 @@ REFUSED = [
         "roster 'empty.csv' has no column `student` (columns: none); rename",
     ),
     ("grade hand --assignment 3 --roster extension.csv", "extension_days must be a number up to 36,500, not 'two'"),
+    (
+        "grade hand --assignment 3 --roster shortened.csv",
+        "line 2: a spreadsheet has shortened the ID to 1.00001E+16; give the table as the platform exports it",
+    ),
     ("grade hand --assignment 3 --due tomorrow", f"'tomorrow' is not a valid time; {TIME}"),
     ("grade hand --assignment 3 --due 2026-11-30", f"'2026-11-30' is not a valid time; {TIME}"),
     ("grade hand --assignment 3 --late-per-day ten", "--late-per-day must be a number, not 'ten';"),

@@ -62,6 +62,8 @@ PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github
 MOODLE_NUMBER = re.compile(r"(\d+)$")
 SPACE_BEFORE_OFFSET = re.compile(r"\s+(?=[+-]\d\d:?\d\d\Z)")
 """In Gradescope's times, as in 2026-11-01 23:58:00 -0700."""
+SHORTENED = re.compile(r"\d+[.,]\d+E\+\d+", re.IGNORECASE)
+"""What a spreadsheet makes of a long number: 1.23457E+16."""
 AROUND_MARKS = re.compile(r"\s*([^\w\s])\s*")
 TEST_STUDENTS = ("student, test", "test student")
 """Canvas exports its test student as a row."""
@@ -167,6 +169,7 @@ def _students(table: Table, path: Path) -> list[Student]:
     header, rows = _in_english(table)
     columns = _columns(header, path)
     known = {column.strip().casefold(): column for column in header}
+    identities = [known[title] for title in known if title in {"id"}.union(*IDS.values())]
     owners: dict[str, Student] = {}
     found: list[Student] = []
     seen: set[Any] = set()
@@ -178,6 +181,12 @@ def _students(table: Table, path: Path) -> list[Student]:
         name = values["student"].casefold()
         if not name or "points possible" in name or (name in TEST_STUDENTS and CANVAS_ONLY & set(known)):
             continue  # an empty row, Canvas's row of maximum points, or its test student
+        for column in identities:
+            if SHORTENED.fullmatch(row[column].strip()):
+                raise ConfigError(
+                    f"{table.name}, line {line}: a spreadsheet has shortened the {column} to {row[column].strip()}; "
+                    "give the table as the platform exports it, not saved by a spreadsheet"
+                )
         given = values.pop("extension_days", "")
         extension = _days(given)
         if extension is None:

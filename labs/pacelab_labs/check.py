@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pacelab.domains import plain
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, in_columns
 from pacelab_labs.design import Design
 from pacelab_labs.errors import CheckFailed, Todo
 from pacelab_labs.exercise import (
@@ -79,7 +79,7 @@ class SelfCheck:
             stuck = f'\n  Stuck? lab.hint("{name}") gives a hint.' if self._failed[name] > 1 else ""
             raise CheckFailed(f"✗ {name}: {complaint}{stuck}")
         del self._failed[name]
-        print(f"✓ {name}: {exercise.praise or f'correct ({exercise.asks}).'}{shown}")
+        print(in_columns(f"✓ {name}: {exercise.praise or f'correct ({exercise.asks}).'}{shown}"))
 
     def hint(self, name: str) -> None:
         """Print the next hint on the exercise; after the last one a solution, unless the lab is for credit."""
@@ -87,7 +87,7 @@ class SelfCheck:
         hints, rung = HINTS[name], self._hints[name]
         if rung < len(hints):
             self._hints[name] += 1
-            print(f"Hint {rung + 1} of {len(hints)}: {hints[rung]}")
+            print(in_columns(f"Hint {rung + 1} of {len(hints)}: {hints[rung]}"))
         elif self._credit:
             print("There are no more hints. This lab is for credit, so it shows no solution. Ask your instructor.")
         else:

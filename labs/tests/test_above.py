@@ -81,6 +81,6 @@ def test_a_kernel_of_the_environment_says_so(tmp_path: Path, monkeypatch: pytest
     (output,) = notebook.cells[0].outputs
     assert output.ename == "RunAbove"
     assert output.traceback == [
-        "Run the cells above first: lab is defined there. "
+        "Run the cells above first: lab is defined there.\n"
         "Choose Run > Run All Above Selected Cell, then run this cell again."
     ]

@@ -26,6 +26,7 @@ from pacelab.user_code.messages import UserCodeError
 from pacelab_labs import exercise
 from pacelab_labs.check import EXERCISES, SelfCheck
 from pacelab_labs.exercise import Case, Exercise, call_limited
+from pacelab_labs.hints import HINTS
 
 NAME = "test.goodput"
 GOODPUT = Exercise(
@@ -285,6 +286,19 @@ def test_stops_show_as_one_text_in_a_notebook() -> None:
     with pytest.raises(lab.Todo) as caught:
         exec("raise lab.Todo", {"lab": lab})
     assert str(caught.value) == "TODO: write this cell, then run it again."
+
+
+def test_long_lines_break_between_words_in_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    """JupyterLab breaks them inside words."""
+    words = "word " * 30
+    (told,) = lab.CheckFailed(f"short\n  {words}")._render_traceback_()
+    assert told == "short\n  " + ("word " * 19).strip() + "\n  " + ("word " * 11).strip()
+    (told,) = ConfigError(words)._render_traceback_()
+    assert told == "ConfigError: " + ("word " * 17).strip() + "\n" + ("word " * 13).strip()
+    SelfCheck().hint("lab1.reuse")
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.split("\n"))) <= 100
+    assert " ".join(shown.split()).endswith(" ".join(HINTS["lab1.reuse"][0].split()))
 
 
 def test_a_cell_that_calls_what_is_not_written_yet_names_it() -> None:
@@ -584,7 +598,7 @@ def test_a_notebook_shows_errors_without_our_frames() -> None:
     shown = "\n".join(caught.value._render_traceback_())
     assert shown.startswith("UserCodeError: ")
     assert "own_hooks.py" not in shown
-    assert shown.endswith(f"TODO: {UNWRITTEN}")
+    assert " ".join(shown.split()).endswith(f"TODO: {UNWRITTEN}")
 
 
 class Unwritten(Pacer):

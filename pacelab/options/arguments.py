@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from pacelab.domains import Domain, Real, Text, plain
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, in_columns
 
 Given = ParamSpec("Given")
 Outcome = TypeVar("Outcome")
@@ -60,7 +60,7 @@ class BadCall(TypeError):
     """A call with wrong arguments. A notebook shows the message without a traceback, as it does for PaceLabError."""
 
     def _render_traceback_(self) -> list[str]:
-        return [f"TypeError: {self}"]
+        return [in_columns(f"TypeError: {self}")]
 
 
 def bad_call(function: Callable[Given, Outcome], *arguments: Given.args, **named: Given.kwargs) -> BadCall:

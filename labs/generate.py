@@ -44,6 +44,8 @@ CHECK = "lab.check("
 CREDIT_LINE = "\nlab.for_credit()  # hints, but no solutions"
 LONGEST_CELL = 15
 """The most lines of a code cell; longer code belongs in the package."""
+WIDEST_LINE = 107
+"""The most characters in a line of a code cell. JupyterLab cuts off the rest at a width of 1280 pixels."""
 HERE = Path(__file__).parent
 MASTERS = HERE / "pacelab_labs" / "masters"
 WHO = ("student", "instructor")
@@ -110,6 +112,9 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
         raise MasterError(
             f"{where}: must have at most {LONGEST_CELL} lines, not {len(lines)}; move logic into the package"
         )
+    wide = next((line for line in lines if len(line) > WIDEST_LINE), None)
+    if wide:
+        raise MasterError(f"{where}: a line must have at most {WIDEST_LINE} characters, not {len(wide)}; break it")
     if solved:
         tags.append(EXERCISE)
     if any(line.startswith(CHECK) for line in lines):

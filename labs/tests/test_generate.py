@@ -74,6 +74,7 @@ def test_instructor_gets_solution_and_notes_without_the_markers(generate: Module
         ("# %%\n# BEGIN SOLUTION\n# BEGIN SOLUTION\n# END SOLUTION\n", "out of place"),
         ("# %% [markdown]\n# # BEGIN SOLUTION\n", "in a text cell"),
         ("# %%\n" + "x = 1\n" * 16, "must have at most 15 lines, not 16"),
+        ("# %%\n# " + "x" * 107 + "\n", "must have at most 107 characters, not 109"),
     ],
 )
 def test_generator_refuses_a_broken_master(generate: ModuleType, tmp_path: Path, text: str, message: str) -> None:

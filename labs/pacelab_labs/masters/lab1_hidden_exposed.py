@@ -68,7 +68,7 @@ lab.link_ranges(chain, 4, 5, names="ABCDEFGHI", disturb_m=550)
 
 # %%
 def roles(sender_m, receiver_m, others_m, sense_m, disturb_m):
-    """Two sets: the names of the hidden nodes, and of the exposed nodes. `others_m`: name -> place on the line."""
+    """Two sets of names: the hidden and the exposed nodes. `others_m`: name -> place on the line."""
     # BEGIN SOLUTION
     senses = {name for name, at in others_m.items() if abs(at - sender_m) <= sense_m}
     disturbs = {name for name, at in others_m.items() if abs(at - receiver_m) <= disturb_m}
@@ -168,7 +168,8 @@ lab.table(
 
 # %%
 exposed_guess = lab.predict(
-    "RTS/CTS is off. Compare the goodput of one of the two exposed pairs with the goodput of a pair alone:",
+    "RTS/CTS is off. "
+    "Compare the goodput of one of the two exposed pairs with the goodput of a pair alone:",
     {"all of it": (0.9, 1.1), "about half": (0.4, 0.6), "less than a fifth": (0.0, 0.2)},
 )
 exposed_guess

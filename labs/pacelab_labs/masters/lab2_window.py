@@ -218,7 +218,8 @@ lab.table(
 
 # %%
 queue_guess = lab.predict(
-    "8 hops, queues of 50 packets, window 32, 300 s: which share of the lost packets was lost at a full queue?",
+    "8 hops, queues of 50 packets, window 32, 300 s: "
+    "which share of the lost packets was lost at a full queue?",
     {"nearly all": (0.9, 1.1), "about half": (0.3, 0.7), "nearly none": (-0.1, 0.1)},
 )
 queue_guess
@@ -301,9 +302,8 @@ lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets l
 # %%
 def packet_ms(payload_bytes, rate_mbps):
     control_bytes = 24 + 20 + 2 * (24 + 14)
-    sent_bytes = (
-        2 * control_bytes + 72 + payload_bytes + 112
-    )  # 72, 112: headers of a data packet and of a TCP ACK
+    # 72, 112: the headers of a data packet and of a TCP ACK
+    sent_bytes = 2 * control_bytes + 72 + payload_bytes + 112
     return 2 * 0.43 + 8 * sent_bytes / (rate_mbps * 1000)
 
 

@@ -265,7 +265,8 @@ lab.network_map(parallel, "Two chains of wireless nodes meet in one gateway; one
 schemes = ["newreno", "tcp-gap-nogc", "tcp-gap"]
 oncoming = {
     net: {
-        scheme: run(Experiment(topology=net, direction="mixed", scheme=scheme, **GAP)) for scheme in schemes
+        scheme: run(Experiment(topology=net, direction="mixed", scheme=scheme, **GAP))
+        for scheme in schemes
     }
     for net in ("parallel", "cross-gateway")
 }

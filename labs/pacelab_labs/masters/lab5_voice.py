@@ -176,7 +176,9 @@ lab.table(("policing", "worst MOS", "TCP (kbit/s)"), rows, "5 calls, 3 TCP flows
 
 # %%
 room = {2: 19, 3: 13, 4: 10}
-rows = [(hops, room[hops], run(string(0, 3, hops=hops, duration_s=12)).goodput_bps / 1000) for hops in room]
+rows = [
+    (hops, room[hops], run(string(0, 3, hops=hops, duration_s=12)).goodput_bps / 1000) for hops in room
+]
 lab.table(("hops", "calls alone", "TCP alone (kbit/s)"), rows, "12 s, seed 1.")
 
 

@@ -46,9 +46,7 @@ def exchange_us(payload_bytes):
 
 
 def gain(payload_bytes, acks_per_segment):
-    """Relative gain in goodput if there are no TCP ACKs, compared with `acks_per_segment` ACKs for each segment: 0.2 is
-    20 %.
-    """
+    """Relative gain in goodput without TCP ACKs over `acks_per_segment` ACKs per segment: 0.2 is 20 %."""
     return acks_per_segment * exchange_us(0) / exchange_us(payload_bytes)
 
 
@@ -243,7 +241,8 @@ lab.table(("9 hops, 5 flows: Jain's index", "7 attempts", "1 attempt"), rows, "2
 
 # %%
 def verdict(gains):
-    """`gains`: variant -> relative gain. "holds" if all are above 0, "fails" if none is, else "depends"."""
+    """`gains`: variant -> relative gain. "holds" if all are above 0, "fails" if none is,
+    else "depends"."""
     # BEGIN SOLUTION
     wins = [gain > 0 for gain in gains.values()]
     return "holds" if all(wins) else "depends" if any(wins) else "fails"

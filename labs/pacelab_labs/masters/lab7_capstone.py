@@ -63,7 +63,8 @@ nothing
 
 # %%
 guess = lab.predict(
-    "The pacer sends one packet per round trip on these five networks. How does its score compare with doing nothing?",
+    "The pacer sends one packet per round trip on these five networks. "
+    "How does its score compare with doing nothing?",
     {
         "more than 5 points better": (5, 100),
         "within 5 points": (-5, 5),
@@ -110,7 +111,9 @@ class MyPacer(Pacer):
         ahead_s = min(3, sample.hops) * (wait_s + data_s)
         self.ahead_s = 0.7 * getattr(self, "ahead_s", ahead_s) + 0.3 * ahead_s
         self.rtts_s.append(sample.rtt_s)
-        spread = statistics.stdev(self.rtts_s) / statistics.mean(self.rtts_s) if len(self.rtts_s) > 1 else 0
+        spread = (
+            statistics.stdev(self.rtts_s) / statistics.mean(self.rtts_s) if len(self.rtts_s) > 1 else 0
+        )
         # On a short path a flow makes its own round trips vary (lab 4).
         self.interval_s = self.ahead_s * (1 + (3 * spread if sample.hops >= 4 else 0))
         # END SOLUTION

@@ -42,7 +42,8 @@ header = ("window", "kbit/s", "round trip, ms", "lost in the air")
 
 # %%
 windows = lab.predict(
-    "TCP-GAP, 4 hops down. The window grows from 32 to 256 packets. By what factor does the round trip grow?",
+    "TCP-GAP, 4 hops down. The window grows from 32 to 256 packets. "
+    "By what factor does the round trip grow?",
     {
         "it stays about the same": (0.5, 1.5),
         "about 3 times, the square root of 8": (1.5, 5.0),

@@ -251,6 +251,17 @@ defaults: {rate: 2, seconds: 4}
 """
 
 
+def test_a_wired_host_has_no_radio_range(open_page: Any) -> None:
+    page = open_page("new")
+    ranges = page.locator(".scene circle.sense, .scene circle.decode")
+    assert ranges.count() == 2
+    do(page, lambda: page.get_by_role("button", name="Add wired host").click())
+    assert page.locator(".node.selected rect.body").count() == 1
+    assert ranges.count() == 0
+    page.locator("[data-node='0']").focus()
+    assert ranges.count() == 2
+
+
 def test_a_tall_crowd_s_selected_name_and_topmost_state_are_seen(open_page: Any, tmp_path: Path) -> None:
     file = tmp_path / "crowd.yaml"
     file.write_text(CROWD)

@@ -218,8 +218,10 @@ export class Scene {
       text.setAttribute("y", height + unit / 2);
       line.setAttribute("d", `M${end - textWidth(words, "") * this.fontSize(2.3) - 6 * unit} ${height}h${5 * unit}`);
     }
-    makeSvg("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
-    makeSvg("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
+    if (this.radios[this.selected]) {
+      makeSvg("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
+      makeSvg("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
+    }
     this.links.replaceChildren();
     for (const {
       ends: [a, b],

@@ -56,14 +56,10 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
                 question="Move the nodes so that the two senders are hidden from each other: without RTS/CTS both "
                 "lose most of their goodput, and RTS/CTS repairs that.",
                 goals=(
-                    Goal(text="RTS/CTS off: the first flow carries at most 300 kbit/s", flow=0, most_kbps=300),
-                    Goal(text="RTS/CTS off: the second flow carries at most 300 kbit/s", flow=1, most_kbps=300),
-                    Goal(
-                        text="RTS/CTS on: the first flow carries at least 600 kbit/s", rts=True, flow=0, least_kbps=600
-                    ),
-                    Goal(
-                        text="RTS/CTS on: the second flow carries at least 600 kbit/s", rts=True, flow=1, least_kbps=600
-                    ),
+                    Goal(text="RTS/CTS off: A → G carries at most 300 kbit/s", flow=0, most_kbps=300),
+                    Goal(text="RTS/CTS off: B → G carries at most 300 kbit/s", flow=1, most_kbps=300),
+                    Goal(text="RTS/CTS on: A → G carries at least 600 kbit/s", rts=True, flow=0, least_kbps=600),
+                    Goal(text="RTS/CTS on: B → G carries at least 600 kbit/s", rts=True, flow=1, least_kbps=600),
                 ),
             ),
             Problem(
@@ -71,8 +67,8 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
                 question="Move the nodes so that both pairs have their full goodput. No two nodes may be more than "
                 "720 m apart.",
                 goals=(
-                    Goal(text="RTS/CTS off: the first flow carries at least 1600 kbit/s", flow=0, least_kbps=1600),
-                    Goal(text="RTS/CTS off: the second flow carries at least 1600 kbit/s", flow=1, least_kbps=1600),
+                    Goal(text="RTS/CTS off: A → B carries at least 1600 kbit/s", flow=0, least_kbps=1600),
+                    Goal(text="RTS/CTS off: C → D carries at least 1600 kbit/s", flow=1, least_kbps=1600),
                     Goal(text="No two nodes are more than 720 m apart", within_m=720),
                 ),
             ),

@@ -154,6 +154,8 @@ def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
         across = max(box["x"] + box["width"] for box in scenes) - min(box["x"] for box in scenes)
         assert across > (0.8 if width <= 850 else 0.45) * width
         assert min(box["height"] for box in scenes) > 100
+        summaries = [summary.bounding_box() for summary in page.locator("summary:visible").all()]
+        assert max(box["height"] for box in summaries) < 35, "each is one line"
         assert page.evaluate(COVERED_WORDS) == []
 
 

@@ -20,7 +20,7 @@ OF_ONE_KIND = {
     **{"playout_s": "voice", "call_spacing_s": "voice"},
 }
 """Option -> the only kind of traffic that uses it."""
-OF_TCP = ("window_pkts", "initial_window_pkts", "min_rto_s", "rto_backoff", "ack", "sack", "ecn")
+OF_TCP = ("window_pkts", "initial_window_pkts", "min_rto_s", "rto_backoff", "ack")
 """Options that only TCP uses."""
 NO_EFFECT = "has no effect"
 """The note on an option that nothing in the run uses. In a comparison, another run may use it."""
@@ -74,8 +74,6 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
         nobodys |= dict.fromkeys(in_group(f"cc {control}"), f"no flow of this run has --cc {control}")
     if not controls:
         nobodys |= dict.fromkeys(OF_TCP, "no flow of this run is TCP")
-    if "voice" not in kinds and "voice" not in {what.category for what in carried}:
-        nobodys["priority"] = "no flow of this run is voice"
     if not experiment.rts:
         nobodys["retry_long"] = "with --rts off all are --retry-short's"
     others = (name for name in SCHEME_OPTIONS if name not in scheme.options)

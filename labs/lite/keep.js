@@ -1,9 +1,12 @@
-// The bar below the notebooks of `make lite`: where the work is stored, downloads, and what is wrong with this browser.
+// The bar below the notebooks of `make lite`: whether Python is starting, where the work is stored, downloads, and what is
+// wrong with this browser.
 // The script is also the worker with which it finds out whether the browser allows workers.
 
 const LEAST_ROOM = 2e6; // bytes
 const BAR_PX = 40;
 const STORED = "Your work is stored in this browser, on this computer.";
+const STARTING =
+  "Python is starting. This takes 10 to 20 seconds, and longer if the browser has to download Python first.";
 const REFUSED =
   "This browser may delete your work at any time, for example when you close a private window. Download your notebook before you close this page.";
 const FULL =
@@ -76,6 +79,22 @@ function watchSaves(contents, told) {
       throw error;
     }
   };
+}
+
+// A kernel is "unknown" until Python has started.
+const NOT_YET = ["initializing", "connecting", "starting", "restarting", "unknown"];
+
+// Calls `told` with whether the Python of the open notebook is starting, now and after each change.
+function watchStart(shell, told) {
+  const look = () => told(NOT_YET.includes(shell.currentWidget?.sessionContext?.kernelDisplayStatus));
+  const follow = () => {
+    const session = shell.currentWidget?.sessionContext;
+    // A second connection of the same function does nothing.
+    for (const signal of ["statusChanged", "connectionStatusChanged", "kernelChanged"]) session?.[signal].connect(look);
+    look();
+  };
+  shell.currentChanged.connect(follow);
+  follow();
 }
 
 // Whether the browser promises to keep the work.
@@ -236,16 +255,20 @@ async function application() {
 
 async function main() {
   const [bar, told] = addBar();
-  const warn = (found) => {
-    bar.toggleAttribute("data-warn", Boolean(found));
-    told.textContent = found || STORED;
-  };
   const unable = await pythonProblem();
   const refused = (await isKept()) ? "" : REFUSED;
-  const warnOfRoom = (full) => warn(unable || (full ? FULL : refused));
-  warnOfRoom(!(await hasRoom()));
+  const state = { full: !(await hasRoom()), starting: false };
+  const change = (news) => {
+    Object.assign(state, news);
+    const urgent = unable || (state.full ? FULL : "");
+    const warning = urgent || (state.starting ? "" : refused);
+    bar.toggleAttribute("data-warn", Boolean(warning));
+    told.textContent = warning || (state.starting ? STARTING : STORED);
+  };
+  change({});
   const app = await application();
-  watchSaves(app.serviceManager.contents, warnOfRoom);
+  watchSaves(app.serviceManager.contents, (full) => change({ full }));
+  watchStart(app.shell, (starting) => change({ starting }));
   addButton(bar, "Download my notebook", () => downloadNotebook(app, told));
   addButton(bar, "Download everything", () => downloadEverything(app));
   dispatchEvent(new Event("resize"));

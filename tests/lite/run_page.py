@@ -12,6 +12,7 @@ import pytest
 NOTEBOOK = "first_experiment.ipynb"
 LONGEST_MS = 240_000
 """Time limit for a start of Python and a cell on a busy machine."""
+STARTING = "Python is starting."
 
 
 def run_cell(page: Any, number: int) -> str:
@@ -39,6 +40,7 @@ def worked(browser: Any, address: str) -> Iterator[tuple[Any, list[str], list[st
     page.wait_for_function(
         "globalThis.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel", timeout=LONGEST_MS
     )
+    page.get_by_role("region", name="Your work").get_by_text(STARTING).wait_for()
     outputs = [run_cell(page, number) for number in range(3)]
     yield page, outputs, asked
     context.close()
@@ -52,6 +54,10 @@ def test_the_cells_give_the_native_numbers(worked: tuple[Any, list[str], list[st
     assert first.strip() == f"{run(chain).goodput_bps / 1000:.1f} kbit/s over 4 hops"
     assert len(re.findall(r"hops: +\d+\.\d kbit/s", hops)) == 4
     assert len(re.findall(r"(?:newreno|tcp-gap): \d+\.\d kbit/s", schemes)) == 2
+
+
+def test_the_bar_says_only_until_the_start_that_python_is_starting(worked: tuple[Any, list[str], list[str]]) -> None:
+    assert not worked[0].get_by_text(STARTING).count()
 
 
 def test_no_request_leaves_the_host(worked: tuple[Any, list[str], list[str]]) -> None:

@@ -35,7 +35,10 @@ def grade(**given: Any) -> None:
     places = options.submissions or []
     require(bool(places) or options.package is not None, "no submissions; name folders, zips, notebooks or .py files")
     text = options.assignment
-    assignment = find_assignment(stamped_number(existing(places)) if text is None else number_of(text))
+    if text is None:
+        assignment = find_assignment(stamped_number(existing(places)), "the assignment that the files state")
+    else:
+        assignment = find_assignment(number_of(text))
     if options.package is not None:
         named = ", ".join(map(str, places))
         require(not places, f"--package grades nothing; leave {named} out")
@@ -100,7 +103,7 @@ def check(
     number = number_of(assignment) if assignment is not None else assignment_of(file)
     if number is None:
         raise ConfigError(f"{file} does not state its assignment; give --assignment N")
-    wanted = find_assignment(number)
+    wanted = find_assignment(number, "--assignment" if assignment else f"the assignment that {str(file)!r} states")
     verdict = check_file(file, wanted)
     if json:
         print_json({"check": to_json(verdict)})

@@ -24,6 +24,7 @@ FILES = {
     "columns.csv": "student,points\nann,5\n",
     "hand/readme.txt": "x\n",
     "class/ann.py": "def packets_in_the_air(hops): ...\n",
+    "stated.py": 'PACELAB_ASSIGNMENT = "7/1"\n',
 }
 TIME = "give ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
 NUMBERS = "must be one of 1, 2, 3, 4, 5, lab0, lab1, lab2, lab3, lab4, lab5, lab6, lab7, lab8"
@@ -78,6 +79,8 @@ REFUSED = [
     ("check hand", "'hand' is a folder; give your file in it"),
     ("check notes.txt", "notes.txt does not state its assignment; give --assignment N"),
     ("check notes.txt --assignment 9", f"--assignment {NUMBERS}, not 9"),
+    ("check stated.py", f"the assignment that 'stated.py' states {NUMBERS}, not 7"),
+    ("grade stated.py", f"the assignment that the files state {NUMBERS}, not 7"),
     ("update notes.txt --assignment 3", "'notes.txt' is a file; give the folder where you work"),
     (
         "update hand --assignment 6",
@@ -98,9 +101,10 @@ def test_a_wrong_input_is_refused_in_one_line(
     assert main(shlex.split(command)) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert told in captured.err
-    assert "\n" not in captured.err.strip()
-    assert ADVICE.search(captured.err)
+    # A test that runs at the same time may have killed a grader, whose sandboxes any run removes.
+    (line,) = (line for line in captured.err.splitlines() if not line.startswith("pacelab: removed: "))
+    assert told in line
+    assert ADVICE.search(line)
 
 
 @pytest.mark.parametrize(

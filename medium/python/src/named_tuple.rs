@@ -21,7 +21,7 @@ impl NamedTuple {
     /// # Errors
     /// TypeError if the class is something else.
     pub fn new(class: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let class = class.downcast::<PyType>()?;
+        let class = class.cast::<PyType>()?;
         let of_tuple: usize = class.py().get_type::<PyTuple>().getattr("__basicsize__")?.extract()?;
         let (size, fields) = (class.getattr("__basicsize__")?.extract::<usize>()?, class.getattr("_fields")?.len()?);
         if !class.is_subclass_of::<PyTuple>()? || size != of_tuple {

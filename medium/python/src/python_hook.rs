@@ -40,7 +40,7 @@ impl Contract {
         let contract = py.import("pacelab_pacer.core.contract")?;
         let segments = py.import("pacelab_pacer.core.segment")?;
         let class = |module: &Bound<'_, PyModule>, name: &str| -> PyResult<Py<PyType>> {
-            Ok(module.getattr(name)?.downcast_into::<PyType>()?.unbind())
+            Ok(module.getattr(name)?.cast_into::<PyType>()?.unbind())
         };
         let point = contract.getattr("Point")?;
         let points =
@@ -153,7 +153,7 @@ impl PythonHook {
         if self.failure.is_some() {
             return fallback;
         }
-        Python::with_gil(|py| {
+        Python::attach(|py| {
             call(self, py).unwrap_or_else(|error| {
                 self.failure = Some(error.to_string());
                 if !(error.is_instance_of::<PyException>(py) || error.is_instance_of::<PySystemExit>(py)) {
@@ -281,7 +281,7 @@ impl PythonHook {
 
     fn read_action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         let contract = &self.contract;
-        if let Ok(handle) = object.downcast_exact::<PyInt>() {
+        if let Ok(handle) = object.cast_exact::<PyInt>() {
             return Ok(Action::Forward { handle: PacketId(handle.extract()?), keep: false });
         }
         let kind = object.get_type();
@@ -432,6 +432,6 @@ impl Hook for PythonHook {
             let counters = self.object.bind(py).call_method0("counters")?;
             py.import("json")?.call_method1("dumps", (counters,))?.extract()
         };
-        Python::with_gil(dump).unwrap_or_else(|_| "null".into())
+        Python::attach(dump).unwrap_or_else(|_| "null".into())
     }
 }

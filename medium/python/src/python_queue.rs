@@ -51,7 +51,7 @@ impl PythonQueue {
     }
 
     fn pop_by_class(&mut self, now: Ns, changes: &mut Vec<Change>) -> PyResult<Option<Item>> {
-        let (number, told) = Python::with_gil(|py| {
+        let (number, told) = Python::attach(|py| {
             let answer = self.object.bind(py).call_method1("pop", (now,))?;
             answer.extract::<(Option<u64>, Changes)>()
         })?;
@@ -76,7 +76,7 @@ impl Discipline for PythonQueue {
         if self.failed {
             return;
         }
-        let told = Python::with_gil(|py| {
+        let told = Python::attach(|py| {
             let fields = (number, item.bytes, item.flow, item.ecn_capable, item.at);
             self.object.bind(py).call_method1("push", fields)?.extract()
         });
@@ -104,7 +104,7 @@ impl Discipline for PythonQueue {
         let numbers: Vec<u64> =
             self.waiting.iter().filter(|(_, item)| wanted(item)).map(|(&number, _)| number).collect();
         let taken = numbers.iter().filter_map(|number| self.waiting.remove(number)).collect();
-        let told = Python::with_gil(|py| self.object.bind(py).call_method1("forget", (numbers,)).map(drop));
+        let told = Python::attach(|py| self.object.bind(py).call_method1("forget", (numbers,)).map(drop));
         if let Err(error) = told {
             self.fail(error);
         }

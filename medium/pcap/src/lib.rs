@@ -16,30 +16,19 @@
 mod annotate;
 mod frame;
 
-use std::borrow::Cow;
-use std::time::Duration;
+use std::io;
 
 use pacelab_air_config::{
     Band, Capture, Format, GuardInterval, HT_BASIC_RATES_BPS, HighThroughput, Mode, PhyKind, Width,
 };
 use pacelab_engine::{Kind, SentFrame};
 use pacelab_network::airlog::AirLog;
-use pacelab_network::ids::NodeId;
-use pcap_file::pcap::{PcapParser, RawPcapPacket};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::{DataLink, Endianness, PcapResult, TsResolution};
+use pacelab_pcapng::{CRC_ERROR, INBOUND, Interface, OUTBOUND, Packet, Pcap, Record, Writer, link_type};
 
 use crate::annotate::{Annotation, Observation, ObservationKind, annotate};
 use crate::frame::{Content, append, ip, mac};
 
-const TIMES_IN_NS: u8 = 9;
 const WHOLE_FRAMES: u32 = 262_144;
-const INBOUND: u32 = 1;
-const OUTBOUND: u32 = 2;
-const CRC_ERROR: u32 = 1 << 24;
 
 mod radiotap {
     /// Present: TSFT, flags, rate, channel.
@@ -92,15 +81,17 @@ mod radiotap {
 pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
     let annotated = annotate(log, options.garbled);
     let snap_bytes = if options.snap_bytes == 0 { WHOLE_FRAMES } else { options.snap_bytes };
-    let section = SectionHeaderBlock {
-        endianness: Endianness::Little,
-        options: vec![SectionHeaderOption::UserApplication("PaceLab".into())],
-        ..SectionHeaderBlock::default()
-    };
     // Writing to a Vec cannot fail, so the results are ignored.
-    let Ok(mut writer) = PcapNgWriter::with_section_header(Vec::new(), section) else { return Vec::new() };
+    let Ok(mut writer) = Writer::new(Vec::new(), "PaceLab") else { return Vec::new() };
     for &node in &log.node_of {
-        let _ = writer.write_pcapng_block(interface(node, &log.names[node], snap_bytes));
+        let [a, b, c, d] = ip(node);
+        let _ = writer.interface(&Interface {
+            link_type: link_type::IEEE802_11_RADIOTAP,
+            snap_bytes,
+            name: &log.names[node],
+            ipv4: Some([a, b, c, d, 255, 0, 0, 0]),
+            mac: Some(mac(node)),
+        });
     }
     let mut data = Vec::new();
     for seen in &annotated.observations {
@@ -120,38 +111,21 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
         let header_bytes = data.len();
         let limit = (snap_bytes as usize).saturating_sub(header_bytes);
         let frame_bytes = append(&mut data, sent, &content, limit, seen.kind == ObservationKind::Garbled);
-        let direction = match seen.kind {
+        let flags = match seen.kind {
             ObservationKind::Sent => OUTBOUND,
             ObservationKind::Decoded => INBOUND,
             ObservationKind::Garbled => INBOUND | CRC_ERROR,
         };
-        let mut options = vec![EnhancedPacketOption::Flags(direction)];
-        if !seen.comment.is_empty() {
-            options.push(EnhancedPacketOption::Comment(Cow::Borrowed(&seen.comment)));
-        }
-        let _ = writer.write_pcapng_block(EnhancedPacketBlock {
-            interface_id: seen.station.0,
-            timestamp: Duration::from_nanos(seen.at),
-            original_len: (header_bytes + frame_bytes) as u32,
-            data: Cow::Borrowed(&data),
-            options,
+        let _ = writer.packet(&Packet {
+            interface: seen.station.0,
+            at_ns: seen.at,
+            length: (header_bytes + frame_bytes) as u32,
+            data: &data,
+            flags,
+            comment: &seen.comment,
         });
     }
     writer.into_inner()
-}
-
-fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionBlock<'static> {
-    let [a, b, c, d] = ip(node);
-    InterfaceDescriptionBlock {
-        linktype: DataLink::IEEE802_11_RADIOTAP,
-        snaplen: snap_bytes,
-        options: vec![
-            InterfaceDescriptionOption::IfName(Cow::Owned(name.to_owned())),
-            InterfaceDescriptionOption::IfIpv4Addr(Cow::Owned(vec![a, b, c, d, 255, 0, 0, 0])),
-            InterfaceDescriptionOption::IfMacAddr(Cow::Owned(mac(node).to_vec())),
-            InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS),
-        ],
-    }
 }
 
 /// Radiotap header (radiotap.org): fields in the order of their bits, each aligned to its size.
@@ -313,55 +287,32 @@ fn follows_rts(place: usize, log: &AirLog) -> bool {
     before.is_some_and(|frame| frame.kind == Kind::Rts && (frame.number == sent.number || sent.aggregate.is_some()))
 }
 
-/// A packet of one of the files that are joined.
-struct Packet<'a> {
-    at: Duration,
-    interface: u32,
-    record: RawPcapPacket<'a>,
-}
-
 /// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets
 /// of the same time in the order of interfaces.
 ///
 /// A record that was cut off at a file's end is left out. The error is one line.
 pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
-    let (mut interfaces, mut packets) = (Vec::new(), Vec::new());
-    for (interface, (name, content)) in (0..).zip(captures) {
-        let read = PcapParser::new(content).ok();
-        let read = read.filter(|(_, parser)| parser.header().ts_resolution == TsResolution::NanoSecond);
-        let Some((mut rest, parser)) = read else {
+    let (mut interfaces, mut records) = (Vec::new(), Vec::new());
+    for (number, (name, content)) in (0..).zip(captures) {
+        let Some(file) = Pcap::read(content) else {
             return Err(format!("{name}: must be a pcap file with nanosecond timestamps"));
         };
-        let name = InterfaceDescriptionOption::IfName(Cow::Owned((*name).to_owned()));
-        interfaces.push(InterfaceDescriptionBlock {
-            linktype: parser.header().datalink,
-            snaplen: parser.header().snaplen,
-            options: vec![name, InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS)],
-        });
-        // Raw packets, because the checked packets of the crate cannot be longer than their snap length.
-        while let Ok((after, record)) = parser.next_raw_packet(rest) {
-            rest = after;
-            packets.push(Packet { at: Duration::new(record.ts_sec.into(), record.ts_frac), interface, record });
-        }
+        let (link_type, snap_bytes) = (file.link_type, file.snap_bytes);
+        interfaces.push(Interface { link_type, snap_bytes, name, ..Interface::default() });
+        records.extend(file.map(|record| (number, record)));
     }
-    packets.sort_by_key(|packet| (packet.at, packet.interface));
-    write(interfaces, packets).map_err(|error| format!("writing a capture file: {error}"))
+    records.sort_by_key(|(interface, record)| (record.at_ns, *interface));
+    write(&interfaces, &records).map_err(|error| format!("writing a capture file: {error}"))
 }
 
-fn write(interfaces: Vec<InterfaceDescriptionBlock<'static>>, packets: Vec<Packet<'_>>) -> PcapResult<Vec<u8>> {
-    let section = SectionHeaderBlock { endianness: Endianness::Little, ..SectionHeaderBlock::default() };
-    let mut writer = PcapNgWriter::with_section_header(Vec::new(), section)?;
+/// Each record with the number of its interface.
+fn write(interfaces: &[Interface<'_>], records: &[(u32, Record<'_>)]) -> io::Result<Vec<u8>> {
+    let mut writer = Writer::new(Vec::new(), "")?;
     for interface in interfaces {
-        writer.write_pcapng_block(interface)?;
+        writer.interface(interface)?;
     }
-    for Packet { at, interface, record } in packets {
-        writer.write_pcapng_block(EnhancedPacketBlock {
-            interface_id: interface,
-            timestamp: at,
-            original_len: record.orig_len,
-            data: record.data,
-            options: Vec::new(),
-        })?;
+    for &(interface, Record { at_ns, length, data }) in records {
+        writer.packet(&Packet { interface, at_ns, length, data, ..Packet::default() })?;
     }
     Ok(writer.into_inner())
 }

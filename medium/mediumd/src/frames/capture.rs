@@ -9,17 +9,13 @@
 //! some time after they happened.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use pacelab_air_config::{Format, GuardInterval, Mode, Width};
 use pacelab_engine::{InAggregate, Kind, Mcs, Ns, SentFrame, StationId, TraceEvent, TraceRecord};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
+use pacelab_pcapng::{CRC_ERROR, INBOUND, Interface, OUTBOUND, Packet, Writer, link_type};
 
 use crate::config::Mac;
 
@@ -27,10 +23,6 @@ use crate::config::Mac;
 const SETTLED_NS: Ns = 50_000_000;
 /// Frames are kept this long for receptions that are recorded late.
 const KEPT_NS: Ns = 1_000_000_000;
-const TIMES_IN_NS: u8 = 9;
-const INBOUND: u32 = 1;
-const OUTBOUND: u32 = 2;
-const CRC_ERROR: u32 = 1 << 24;
 /// The retry bit. Source: IEEE 802.11-2020 Sec. 9.2.4.1.
 const RETRY: u8 = 0x08;
 /// First octets of control frames. Source: IEEE 802.11-2020 Table 9-1.
@@ -104,7 +96,7 @@ struct Observation {
 
 /// The capture file.
 pub struct Capture {
-    writer: PcapNgWriter<Box<dyn Write + Send>>,
+    writer: Writer<Box<dyn Write + Send>>,
     /// Clock time of the start of the air, since 1970.
     epoch: Duration,
     interfaces: BTreeMap<StationId, u32>,
@@ -127,14 +119,9 @@ impl Capture {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn new(file: Box<dyn Write + Send>, epoch: Duration) -> PcapResult<Self> {
-        let section = SectionHeaderBlock {
-            endianness: Endianness::Little,
-            options: vec![SectionHeaderOption::UserApplication("PaceLab".into())],
-            ..SectionHeaderBlock::default()
-        };
+    pub fn new(file: Box<dyn Write + Send>, epoch: Duration) -> io::Result<Self> {
         Ok(Capture {
-            writer: PcapNgWriter::with_section_header(file, section)?,
+            writer: Writer::new(file, "PaceLab")?,
             epoch,
             interfaces: BTreeMap::new(),
             channels: BTreeMap::new(),
@@ -271,7 +258,7 @@ impl Capture {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn flush(&mut self, now: Ns, ends: bool, name: impl Fn(StationId) -> String) -> PcapResult<()> {
+    pub fn flush(&mut self, now: Ns, ends: bool, name: impl Fn(StationId) -> String) -> io::Result<()> {
         self.flushed_at = now;
         let settled = now.saturating_sub(SETTLED_NS);
         self.pending.sort_by_key(|seen| (seen.at, seen.seen, seen.station));
@@ -282,40 +269,35 @@ impl Capture {
         while self.sent.front().is_some_and(|sent| sent.frame.at + KEPT_NS < now) {
             self.sent.pop_front();
         }
-        self.writer.get_mut().flush().map_err(PcapError::IoError)?;
-        Ok(())
+        self.writer.flush()
     }
 
-    fn write(&mut self, seen: &Observation, name: impl Fn(StationId) -> String) -> PcapResult<()> {
-        let interface_id = self.interface(seen.station, name)?;
+    fn write(&mut self, seen: &Observation, name: impl Fn(StationId) -> String) -> io::Result<()> {
+        let interface = self.interface(seen.station, name)?;
         let mut data = radiotap(seen);
         data.extend(&*seen.bytes);
-        let direction = match seen.seen {
+        let flags = match seen.seen {
             Seen::Sent => OUTBOUND,
             Seen::Decoded => INBOUND,
             Seen::Garbled => INBOUND | CRC_ERROR,
         };
-        let mut options = vec![EnhancedPacketOption::Flags(direction)];
-        if !seen.comment.is_empty() {
-            options.push(EnhancedPacketOption::Comment(seen.comment.as_str().into()));
-        }
-        let timestamp = self.epoch + Duration::from_nanos(seen.at);
-        let original_len = data.len() as u32;
-        let block = EnhancedPacketBlock { interface_id, timestamp, original_len, data: data.into(), options };
-        self.writer.write_pcapng_block(block).map(|_| ())
+        self.writer.packet(&Packet {
+            interface,
+            at_ns: self.epoch.as_nanos() as u64 + seen.at,
+            length: data.len() as u32,
+            data: &data,
+            flags,
+            comment: &seen.comment,
+        })
     }
 
     /// The number of a station's interface, which is described before its first packet.
-    fn interface(&mut self, station: StationId, name: impl Fn(StationId) -> String) -> PcapResult<u32> {
+    fn interface(&mut self, station: StationId, name: impl Fn(StationId) -> String) -> io::Result<u32> {
         if let Some(&number) = self.interfaces.get(&station) {
             return Ok(number);
         }
-        let options = vec![
-            InterfaceDescriptionOption::IfName(name(station).into()),
-            InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS),
-        ];
-        let linktype = DataLink::IEEE802_11_RADIOTAP;
-        self.writer.write_pcapng_block(InterfaceDescriptionBlock { linktype, snaplen: 0, options })?;
+        let (link_type, name) = (link_type::IEEE802_11_RADIOTAP, &name(station));
+        self.writer.interface(&Interface { link_type, name, ..Interface::default() })?;
         let number = self.interfaces.len() as u32;
         self.interfaces.insert(station, number);
         Ok(number)
@@ -399,10 +381,11 @@ fn radiotap_with_mcs(seen: &Observation, mcs: Mcs) -> Vec<u8> {
 
 #[cfg(test)]
 pub mod tests {
-    use std::io;
     use std::sync::Mutex;
 
     use super::*;
+    use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+    use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
     use pcap_file::pcapng::{Block, PcapNgReader};
 
     /// A file in memory.

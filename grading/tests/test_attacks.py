@@ -392,8 +392,11 @@ def test_the_limit_of_a_second_attempt_is_a_multiple_of_what_the_model_uses(
 
 def test_wall_time_is_no_evidence(best: Walls, grade: Judge, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that waits ten minutes for a processor gets its points. One that waits a day is not graded."""
-    slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(20_000_000): pass\n"
+    slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(5_000_000): pass\n"
     source = model.replace("def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n", slow)
+    monkeypatch.setattr(session_module, "CALL_CPU_S", 0.05)
+    for module in (session_module, watch_module):
+        monkeypatch.setattr(module, "SAMPLE_S", 0.02)
     measured = session_module.ProcessWatch.wall_s
     for waited_s, status in ((600.0, "passed"), (86_400.0, "not graded")):
 

@@ -16,6 +16,7 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.report import text_report
+from pacelab_grading.sandbox import session as session_module
 from pacelab_grading.sandbox.box import Box, Walls
 from pacelab_grading.sandbox.failures import Ended, GraderError, OutputLimit, StudentFailure
 from pacelab_grading.sandbox.fork_server import ForkServer
@@ -169,7 +170,8 @@ def test_a_process_cannot_fork_or_leave(spying: ExitStack) -> None:
     assert call(spying.start(), "forks") == []
 
 
-def test_a_process_ends_with_its_check(spying: ExitStack) -> None:
+def test_a_process_ends_with_its_check(spying: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "END_S", 0.5)
     session = spying.start()
     pid = session._pid()
     with pytest.raises(StudentFailure):
@@ -251,6 +253,7 @@ def test_the_servers_end_is_nobodys_fault(best: Walls, process_is_gone: bool) ->
         session.request("load")
         assert session._started is not None
         server, pid = session._started.server, session._pid()
+        os.kill(pid, signal.SIGSTOP)  # otherwise the process could answer before it ends
         os.killpg(server._process.pid, signal.SIGKILL)
         server._process.wait()
         if process_is_gone:

@@ -146,9 +146,7 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
     if target.system == PYODIDE:
         command.remove("--zig")
         environment |= for_pyodide(environment)
-    # Without Windows' Python, its import library is generated.
-    features = "extension-module,import-lib" if target.system == "win" else "extension-module"
-    command += ["-m", "medium/python/Cargo.toml", "--features", features, "--"]
+    command += ["-m", "medium/python/Cargo.toml", "--features", "extension-module", "--"]
     command += os.environ.get("ENGINE_FLAGS", "").split() if target.system != PYODIDE else []
     if target.rust == f"{platform.machine()}-unknown-linux-gnu":
         environment |= by_profile(name, target, environment)

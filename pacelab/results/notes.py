@@ -20,7 +20,7 @@ OF_ONE_KIND = {
     **{"playout_s": "voice", "call_spacing_s": "voice"},
 }
 """Option -> the only kind of traffic that uses it."""
-OF_TCP = ("window_pkts", "initial_window_pkts", "min_rto_s", "rto_backoff", "ack", "sack")
+OF_TCP = ("window_pkts", "initial_window_pkts", "min_rto_s", "rto_backoff", "ack")
 """Options that only TCP uses."""
 NO_EFFECT = "has no effect"
 """The note on an option that nothing in the run uses. In a comparison, another run may use it."""

@@ -208,7 +208,6 @@ def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> N
         ({"retry_long": 2}, []),
         ({"window_pkts": 4}, []),
         ({"window_pkts": 4, "traffic": "cbr"}, ["--window 4 has no effect: no flow of this run is TCP"]),
-        ({"sack": True, "traffic": "cbr"}, ["--sack on has no effect: no flow of this run is TCP"]),
         ({"tcp_defaults": "ns2-2001", "traffic": "cbr"}, []),
         ({"retry_long": 2, "rts": False}, ["--retry-long 2 has no effect: with --rts off all are --retry-short's"]),
     ],

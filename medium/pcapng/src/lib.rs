@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Source: draft-ietf-opsawg-pcapng, Sec. 3.5 (options) and 4.1 to 4.3 (blocks); draft-ietf-opsawg-pcap, Sec. 4 and 5.
-//! Numbers are little endian, and times are nanoseconds since 1970. The crate pcap-file reads and writes the same files,
-//! and reads them in the tests. It is used there only: it needs two more versions of a parser of Rust, and with it the
-//! engine takes a ninth longer to compile.
+//! Numbers are little endian, and times are nanoseconds since 1970. The crate pcap-file reads and writes the same files.
+//! The tests use it as another implementation. Outside of tests it would bring two more versions of a parser of Rust into
+//! everyone's first build.
 
 pub mod link_type;
 mod pcap;

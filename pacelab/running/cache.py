@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
 import re
 import shutil
 import time
@@ -139,25 +140,31 @@ def sources() -> dict[str, bytes]:
 
     `pacelab` itself is left out, because it only re-exports names.
     """
+    folders = {package: str(folder_of(package)) for package in CORE}
     found: dict[str, bytes] = {}
-    todo = list(WHAT_RUNS)
+    todo, seen = list(WHAT_RUNS), {"pacelab"}
     while todo:
         name = todo.pop()
-        path = _file_of(name)
-        if path is None or name in found or name == "pacelab":
+        if name in seen:
             continue
-        found[name] = path.read_bytes()
-        todo += _imported(found[name])
+        seen.add(name)
+        text = _source(name, folders)
+        if text is not None:
+            found[name] = text
+            todo += _imported(text)
     return found
 
 
-def _file_of(module: str) -> Path | None:
-    """The file of one of our modules; None if the name is not a module."""
+def _source(module: str, folders: dict[str, str]) -> bytes | None:
+    """The source text of one of our modules; None if the name is not a module."""
     package, *inside = module.split(".")
-    if package not in CORE:
+    if package not in folders:
         return None
-    place = folder_of(package).joinpath(*inside)
-    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+    place = os.path.join(folders[package], *inside)
+    for path in (f"{place}.py", os.path.join(place, "__init__.py")):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), open(path, "rb") as file:
+            return file.read()
+    return None
 
 
 def _imported(text: bytes) -> Iterator[str]:

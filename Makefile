@@ -19,11 +19,6 @@ MANIFEST := --manifest-path medium/Cargo.toml
 export PATH := $(HOME)/.cargo/bin:/usr/lib/rust-1.97/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
 export PYO3_PYTHON := $(CURDIR)/$(PY)
-# If LLVM supports it, code that usually runs in sequence is placed in sequence: an event of a chain costs 2.5 % less. Checked
-# again until it is supported, because this call of make may install Rust.
-LAYOUT := -Cllvm-args=-enable-ext-tsp-block-placement
-export ENGINE_FLAGS = $(or $(CAN_LAYOUT),$(eval CAN_LAYOUT := $(shell PATH="$(PATH)" rustc $(LAYOUT) --print sysroot >/dev/null 2>&1 && \
-    echo $(LAYOUT)))$(CAN_LAYOUT))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # With this variable, each test process would compile all its imports again.
@@ -72,6 +67,11 @@ $(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find p
 FLAG := $(shell printf '\037')--remap-path-prefix=
 NAMELESS := CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo$(FLAG)$(or \
     $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup$(FLAG)$(CURDIR)=/pacelab"
+
+# If LLVM supports it, code that usually runs in sequence is placed in sequence: an event of a chain costs 2.5 % less.
+LAYOUT := -Cllvm-args=-enable-ext-tsp-block-placement
+LAID_OUT = $(shell PATH="$(PATH)" rustc $(LAYOUT) --print sysroot >/dev/null 2>&1 && echo $(LAYOUT))
+$(VENV)/.profile $(VENV)/.guided wheels: export ENGINE_FLAGS = $(LAID_OUT)
 
 guided: build $(VENV)/.guided  ## compile the engine with a profile of its runs: the results are the same, and runs take less time
 
@@ -332,7 +332,7 @@ $(VENV)/.built: $(INSTALLED_BY) $(if $(MOVED)$(AGED),$(VENV)/.installed) pyproje
 # maturin builds the Rust parts and shows cargo's progress. The Python packages are installed as links to their folders.
 $(VENV)/.engine: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
 	@rm -f $(RUST_WHEELS)/pacelab_medium-*.whl
-	@tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS)
+	@tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml
 	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall \
 	    $(RUST_WHEELS)/pacelab_medium-*.whl $(addprefix -e ./,. $(PRODUCTS))
 	@touch $@

@@ -137,7 +137,8 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
         "PYO3_NO_PYTHON": "1",  # the stable interface is the same in every Python, so none is needed
         "SOURCE_DATE_EPOCH": commit_time(),
     }
-    maturin = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--strip", "-o", str(place)]
+    maturin = [sys.executable, "-m", "maturin", "build", "--quiet", "--profile", "dist", "--zig", "--strip"]
+    maturin += ["-o", str(place)]
     if target.static is not None:
         static = [*maturin, "--target", target.static, "--compatibility", *MEDIUMD_LINUX]
         subprocess.run([*static, "-m", "medium/mediumd/Cargo.toml"], cwd=ROOT, env=environment, check=True)

@@ -200,7 +200,7 @@ def test_make_has_rustup_add_the_target(machine: Machine, online: bool) -> None:
     machine.program("rustc", rust)
     add = f'[ "$*" = "target add wasm32-unknown-unknown" ] && /bin/mkdir {target}'
     machine.program("rustup", add if online else "exit 1")
-    made = machine.folder / "made/wasm32-unknown-unknown/demo/pacelab_wasm.wasm"
+    made = machine.folder / "made/wasm32-unknown-unknown/dist/pacelab_wasm.wasm"
     machine.program("cargo", f"/bin/mkdir -p {made.parent}; echo engine >{made}")
     for name in ("cp", "mv"):
         machine.program(name, f'exec /bin/{name} "$@"')
@@ -449,7 +449,7 @@ def test_rust_that_comes_by_the_same_call_of_make_lays_the_engine_out(tmp_path: 
         rustc.chmod(0o755)
     rules = tmp_path / "rules.mk"
     rules.write_text(
-        f'told: installed\n\t@echo "told $$ENGINE_FLAGS"\ninstalled:\n\t@cp {new} {old}\n.PHONY: told installed\n'
+        f'told: installed\n\t@echo "told $(LAID_OUT)"\ninstalled:\n\t@cp {new} {old}\n.PHONY: told installed\n'
     )
     command = ["make", "--no-print-directory", "-f", "Makefile", "-f", str(rules), "told"]
     ran = subprocess.run(

@@ -27,13 +27,19 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello dev demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test lite test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab findings hello dev demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test lite test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-# The pictures need neither mediumd nor the compiled algorithms, which `make build` adds.
-lab: hello $(VENV)/.built demo  ## build the simulator, then show what pacing gains and what it costs, with three pictures
+# The pictures need neither mediumd nor the compiled algorithms, which `make build` adds, and do not wait for the demonstrations.
+lab: hello $(if $(MOVED)$(AGED),$(VENV)/.installed)  ## build the simulator, then show what pacing gains and what it costs, with three pictures
+	@tools/prerequisites >/dev/null
+	@$(BESIDE_DEMO) $(MAKE) --no-print-directory findings
+	@[ $(VENV)/.built -nt $(VENV)/.engine ] || touch $(VENV)/.built
+	@$(MAKE) --no-print-directory demo
+
+findings: $(VENV)/.engine
 	tools/with-progress --bar comparison $(VENV)/bin/pacelab lab
 
 # This line comes after the check of the prerequisites: if one is missing, only the line to install it is printed.
@@ -321,12 +327,13 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@touch $@
 
 # The demonstrations' engine compiles from the first second on, beside the Python packages and the engine, because these often use
-# only one core. It has no output: if it fails, its own target repeats it. An old environment is replaced first: this call of make
-# has decided that it is old, and would replace it again.
+# only one core. It has no output: if it fails, its own target repeats it.
+BESIDE_DEMO = tools/in-parallel "the live demonstrations" 'nice env $(DEMO_SETTINGS) tools/demo-engine $(DEMO_ENGINE) >/dev/null 2>&1; :'
+
+# An old environment is replaced first: this call of make has decided that it is old, and would replace it again.
 $(VENV)/.built: $(INSTALLED_BY) $(if $(MOVED)$(AGED),$(VENV)/.installed) pyproject.toml $(wildcard */pyproject.toml medium/python/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
-	@tools/in-parallel "the demonstrations" 'nice env $(DEMO_SETTINGS) tools/demo-engine $(DEMO_ENGINE) >/dev/null 2>&1; :' \
-	    $(MAKE) --no-print-directory $(VENV)/.engine
+	@$(BESIDE_DEMO) $(MAKE) --no-print-directory $(VENV)/.engine
 	@touch $@
 
 # maturin builds the Rust parts and shows cargo's progress. The Python packages are installed as links to their folders.

@@ -37,7 +37,7 @@ lab: hello $(if $(MOVED)$(AGED),$(VENV)/.installed)  ## build the simulator, the
 	@tools/prerequisites >/dev/null
 	@$(BESIDE_DEMO) $(MAKE) --no-print-directory findings
 	@[ $(VENV)/.built -nt $(VENV)/.engine ] || touch $(VENV)/.built
-	@$(MAKE) --no-print-directory demo
+	@$(MAKE) --no-print-directory -s demo
 
 findings: $(VENV)/.engine
 	tools/with-progress --bar comparison $(VENV)/bin/pacelab lab

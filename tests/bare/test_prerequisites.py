@@ -409,7 +409,8 @@ def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_again(
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_the_parallel_compilation_ends_with_the_engines_at_ctrl_c(machine: Machine) -> None:
+@pytest.mark.parametrize("target", ["lab", ".venv/.built"])
+def test_the_parallel_compilation_ends_with_the_engines_at_ctrl_c(machine: Machine, target: str) -> None:
     folder = machine.folder
     begun, ended, engine = (folder / name for name in ("begun", "ended", "engine"))
     machine.program("maturin", f"case $* in *python*) echo >{engine}; exec sleep 60 ;; esac")
@@ -424,7 +425,7 @@ def test_the_parallel_compilation_ends_with_the_engines_at_ctrl_c(machine: Machi
     for name in ("pyproject.toml", "uv.lock", "requirements.txt", "tools/uv.txt", ".venv/.installed"):
         (folder / name).touch()
     build = subprocess.Popen(
-        ["make", "-C", str(folder), ".venv/.built", "MATURIN=bin/maturin", "RUST="],
+        ["make", "-C", str(folder), target, "MATURIN=bin/maturin", "RUST="],
         env={"PATH": os.environ["PATH"], "HOME": str(folder)},
         stderr=subprocess.DEVNULL,
         start_new_session=True,

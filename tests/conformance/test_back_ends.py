@@ -268,6 +268,9 @@ LACKS = why_not(BACK_END) if WHERE == "here" else "; ".join(": ".join(lack) for 
 KIND = pytest.mark.kernel if WHERE == "here" else pytest.mark.guest
 pytestmark = [KIND, pytest.mark.skipif(bool(LACKS), reason=LACKS or "")]
 
+SAMPLE = ("hidden 2 Mbit/s RTS on", "far 2 Mbit/s RTS off", "chain of 4 W=3")
+"""Plans of a short test. `test_virtual_time.py` has a short run of TCP-GAP."""
+
 Both = tuple[list[RunResult], list[RunResult]]
 TRIES = 2
 CLEARLY = 0.15
@@ -297,7 +300,13 @@ def _undisturbed(plan: Plan, number: int) -> RunResult:
     pytest.skip(f"the machine was too busy ({busy:.0%}, fidelity {result.run['fidelity']}): run it on an idle one")
 
 
-@pytest.mark.parametrize("plan", all_plans(), ids=lambda plan: plan.name)
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(plan, id=plan.name, marks=[] if plan.name in SAMPLE else [pytest.mark.thorough])
+        for plan in all_plans()
+    ],
+)
 def test_real_hosts_agree_with_the_simulator(plan: Plan, both: Callable[[Plan], Both]) -> None:
     simulated, real = both(plan)
     for check in plan.checks:
@@ -306,6 +315,7 @@ def test_real_hosts_agree_with_the_simulator(plan: Plan, both: Callable[[Plan], 
         assert found == pytest.approx(expected, rel=check.relative), f"{check.name}: {check.reason}"
 
 
+@pytest.mark.thorough
 def test_schemes_are_in_the_same_order(both: Callable[[Plan], Both]) -> None:
     results = {plan.name: both(plan) for plan in rivals()}
     told_apart = 0

@@ -127,6 +127,7 @@ def test_user_code_that_spins_is_ended_and_reported(tmp_path: Path, monkeypatch:
         run(own(tmp_path, "while True: pass"))
 
 
+@pytest.mark.thorough
 def test_user_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading the clock takes time in a guest, so the run reaches its end or its limit.
 
@@ -267,7 +268,7 @@ def test_rate_control_finds_the_fastest_rate_that_arrives_where_nothing_disturbs
     assert auto.goodput_bps == pytest.approx(fixed.goodput_bps, rel=0.1)
 
 
-@pytest.mark.parametrize("backend", ["tap", "hwsim"])
+@pytest.mark.parametrize("backend", ["tap", pytest.param("hwsim", marks=pytest.mark.thorough)])
 def test_acks_are_delayed_where_they_should_be(backend: str) -> None:
     every = Experiment(
         topology="chain",

@@ -97,7 +97,7 @@ def test_a_trace_is_walked_and_its_walker_found_again(routing: str, tmp_path: Pa
     assert walked["longest_step_s"] < 0.15
 
 
-@pytest.mark.parametrize("routing", ["static", "802.11s", BATMAN])
+@pytest.mark.parametrize("routing", ["static", pytest.param("802.11s", marks=pytest.mark.thorough), BATMAN])
 def test_walker_is_found_again_by_a_mesh_alone(routing: str, tmp_path: Path) -> None:
     (tmp_path / "walk.yaml").write_text(WALK)
     walk = Experiment(

@@ -454,6 +454,17 @@ def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
     within(1 / UPDATES_PER_S, update_s)
 
 
+def test_a_silent_interval_is_named(open_demo) -> None:
+    """With AODV, a station may wait a second for a route: nothing is drawn."""
+    page = open_demo("hidden")
+    assert page.locator(".silence").is_hidden()
+    page.evaluate("""() => {
+      const demo = document.querySelector("pacelab-demo");
+      demo.timeline.show({ ...demo.log, frames: [] }, demo.spanNs);
+    }""")
+    assert page.locator(".silence").inner_text() == "No node sends in these 60 ms."
+
+
 def test_events_are_listed_as_text_and_the_seed_changes(open_demo) -> None:
     page = open_demo("hidden")
     page.get_by_text("Events as text").click()

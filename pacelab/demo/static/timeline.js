@@ -77,7 +77,8 @@ export class Timeline {
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "slider");
     this.canvas.setAttribute("aria-label", "Time on the air. The arrow keys step, and the space bar plays and pauses.");
-    host.append(this.canvas);
+    this.silence = Object.assign(document.createElement("p"), { className: "silence", hidden: true });
+    host.append(this.canvas, this.silence);
     this.patterns = new Map();
     const seek = (event) => {
       const box = this.canvas.getBoundingClientRect();
@@ -114,6 +115,8 @@ export class Timeline {
     const context = this.picture.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.patterns.clear();
+    this.silence.hidden = log.frames.some(({ start }) => start < spanNs);
+    this.silence.textContent = `No node sends in these ${Math.round(spanNs / 1e6)} ms.`;
     const lane = (height - AXIS_PX) / this.names.length;
     const x = (ns) => LABEL_PX + (ns / spanNs) * (width - LABEL_PX - 8);
     context.fillStyle = "#fff";

@@ -62,8 +62,12 @@ def run(
     capture = _capture(pcap, pcap_snap, pcap_garbled)
     with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
         result = run_experiment(experiment, on_progress=on_progress, pcap=capture)
-    has_tcp = any(flow["kind"] == "tcp" for flow in result.run["flows"])
-    hints = [capture.hint(experiment.network)] if capture and has_tcp else []
+    kinds = {flow["kind"] for flow in result.run["flows"]}
+    hints = [capture.hint(experiment.network)] if capture and "tcp" in kinds else []
+    if experiment.sack and "tcp" not in kinds:
+        hints.append("--sack on has no effect: no flow of this run is TCP")
+    if experiment.priority and "voice" not in kinds:
+        hints.append("--priority on has no effect: no flow of this run is voice")
     hand_over(result, out, json=json, quiet=quiet, hints=hints)
     exit_on_failed_hooks(result.run["hooks"]["failed"])
 

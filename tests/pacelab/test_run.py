@@ -126,6 +126,24 @@ def test_run_with_a_scheme_that_never_acts_reports_it(in_tmp: Path, capsys: pyte
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        (("--sack", "on", "--traffic", "udp-saturated"), "--sack on has no effect: no flow of this run is TCP"),
+        (("--priority", "on"), "--priority on has no effect: no flow of this run is voice"),
+        (("--sack", "on"), None),
+        (("--priority", "on", "--voice", "1"), None),
+    ],
+)
+def test_an_option_without_its_traffic_is_reported(
+    options: tuple[str, ...], without: str | None, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "chain", "--hops", "2", "--seconds", "2", *options]) == 0
+    told = [line.removeprefix("pacelab: note: ") for line in capsys.readouterr().err.splitlines()]
+    assert [line for line in told if "has no effect" in line] == ([without] if without else [])
+
+
+@pytest.mark.usefixtures("engine")
 def test_an_unused_congestion_control_is_reported_and_not_in_the_runs_name(
     in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,7 +34,6 @@ help:  ## list the targets
 
 # The pictures need neither mediumd nor the compiled algorithms, which `make build` adds, and do not wait for the demonstrations.
 lab: hello $(if $(MOVED)$(AGED),$(VENV)/.installed)  ## build the simulator, then show what pacing gains and what it costs, with three pictures
-	@tools/prerequisites >/dev/null
 	@$(BESIDE_DEMO) $(MAKE) --no-print-directory findings
 	@[ $(VENV)/.built -nt $(VENV)/.engine ] || touch $(VENV)/.built
 	@$(MAKE) --no-print-directory -s demo

@@ -31,7 +31,7 @@ def timeline(
     scheme: Scheme = "newreno",
     start: Annotated[
         str | None,
-        Option("--from", metavar="MS", help="start of the picture, ms (default: the first activity)"),
+        Option("--from", metavar="MS", help="start of the picture, ms (default: just before the first collision)"),
     ] = None,
     end: Annotated[str | None, Option("--to", metavar="MS", help="end of the picture, ms")] = None,
     out: Annotated[Path | None, Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,

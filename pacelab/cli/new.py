@@ -17,7 +17,7 @@ from pacelab.parameters import Argument
 from pacelab.public import PUBLIC
 from pacelab.results.folder import write_file
 
-CC = '''"""A congestion control; as it stands, additive increase and multiplicative decrease. Alone or beside others:
+CC = '''"""A congestion control. This example has additive increase and multiplicative decrease. Run it, or compare it:
 
     pacelab run chain --cc {file}.py:{name}
     pacelab compare chain --hops 1..6 --schemes newreno,{file}.py:{name}
@@ -27,26 +27,26 @@ from pacelab import CongestionControl
 
 
 class {name}(CongestionControl):
-    """Windows are in segments, fractions included; times are integer ns."""
+    """Windows are in segments and may have fractions. Times are whole numbers of ns."""
 
     def __init__(self, initial_window, window_limit):
         super().__init__(initial_window, window_limit)
         self.threshold = float(window_limit)
 
     def acknowledged(self, now_ns, acked_pkts, rtt_ns):
-        """New data was acknowledged: a segment for each one up to the threshold, beyond it one for each window."""
+        """New data was acknowledged. Below the threshold the window doubles in a round trip, then it grows by one."""
         self.window += acked_pkts if self.window < self.threshold else acked_pkts / self.window
 
     def lost(self, now_ns, in_use_pkts):
-        """Three duplicate ACKs: half of what was in use."""
+        """The sender received three duplicate ACKs: halve the window that was in use."""
         self.window = self.threshold = max(in_use_pkts / 2, 2.0)
 
     def timed_out(self, now_ns, in_use_pkts):
-        """The retransmission timer: from one segment again."""
+        """The retransmission timer expired: start again with one segment."""
         self.threshold = max(in_use_pkts / 2, 2.0)
         self.window = 1.0
 '''
-PACER = '''"""A pacer; as it stands, it waits four hops' share of the round trip. Alone by `python {file}.py`, or:
+PACER = '''"""A pacer. This example estimates the four-hop delay from the round trip. Run `python {file}.py`, or:
 
     pacelab compare chain --direction down --routing aodv --schemes newreno,tcp-gap,{file}.py:{name}
 """
@@ -63,10 +63,10 @@ class {name}(Pacer):
 
 if __name__ == "__main__":
     chain = Experiment(topology="chain", topology_options={{"hops": 6}}, duration_s=20)
-    for told, result in (("unpaced", run(chain)), ("{name}", run_pacer(chain, {name}))):
-        print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
+    for label, result in (("unpaced", run(chain)), ("{name}", run_pacer(chain, {name}))):
+        print(f"{{label}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
 '''
-LINK = '''"""A link algorithm; it drops one packet in fifty, at every node, as it stands. By `python {file}.py`, or:
+LINK = '''"""A link algorithm. This example drops one packet in fifty at every node. Run `python {file}.py`, or:
 
     pacelab compare chain --hops 7 --schemes newreno,lred,{file}.py:{name}
 """
@@ -75,7 +75,7 @@ from pacelab import Experiment, LinkLayer, run, run_link_layer
 
 
 class {name}(LinkLayer):
-    """`sent` gets the number of attempts of each frame; `passes` says whether the next packet may enter the queue."""
+    """`sent` gets the number of attempts of each frame. `passes` says whether the next packet may enter the queue."""
 
     retries = 0.0
 
@@ -88,10 +88,10 @@ class {name}(LinkLayer):
 
 if __name__ == "__main__":
     chain = Experiment(topology="chain", topology_options={{"hops": 6, "wired": False}}, duration_s=20)
-    for told, result in (("without", run(chain)), ("{name}", run_link_layer(chain, {name}))):
-        print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
+    for label, result in (("without", run(chain)), ("{name}", run_link_layer(chain, {name}))):
+        print(f"{{label}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
 '''
-QDISC = '''"""A queue discipline; as it stands, it drops packets that have waited too long. Alone, or beside a scheme:
+QDISC = '''"""A queue discipline. This example drops packets that have waited too long. Run it alone, or with a scheme:
 
     pacelab run chain --hops 4 --window 256 --qdisc {file}.py:{name}
     pacelab compare chain --hops 1..4 --qdisc pfifo,{file}.py:{name} --schemes newreno --y rtt
@@ -113,14 +113,14 @@ class {name}(QueueDiscipline):
         self.waiting = deque()
 
     def push(self, packet):
-        """A packet arrives: the tail is dropped when the queue is full."""
+        """A packet arrives. If the queue is full, drop it."""
         if len(self.waiting) >= self.limit_pkts:
             self.drop(packet)
         else:
             self.waiting.append(packet)
 
     def pop(self, now_ns):
-        """The next packet; it may not return None while packets wait. `self.mark(packet)` marks one for ECN."""
+        """Return the next packet, or None if no packet waits. `self.mark(packet)` marks a packet (ECN)."""
         while self.waiting:
             packet = self.waiting.popleft()
             if not self.waiting or now_ns - packet.arrived_ns <= self.longest_wait_ns:
@@ -128,7 +128,7 @@ class {name}(QueueDiscipline):
             self.drop(packet, "early")
         return None
 '''
-SCHEME = '''"""A scheme of hooks; as it stands, the gateway sends the newest of the ACKs that come together:
+SCHEME = '''"""A scheme of hooks. In this example, the gateway sends only the newest of ACKs that arrive close together:
 
     pacelab compare chain --hops 2..4 --schemes newreno,{file}.py:SCHEME
 """
@@ -137,20 +137,20 @@ from pacelab import Drop, EventMask, Forward, Point, Scheme
 
 
 class {name}:
-    """The hook of one node. A packet that it is shown waits until an action names its handle: Forward or Drop.
+    """The hook of one node. Each packet of an event waits until an action with its handle follows: Forward or Drop.
 
     Three modules document the rest: pacelab_pacer.core.contract (points, events, and actions),
     pacelab_pacer.core.segment (packets), and pacelab.schemes.scheme (Scheme). `python -m pydoc MODULE` prints each.
     """
 
-    event_mask = EventMask.SEGMENT  # with | EventMask.TRANSMIT it also hears what became of the node's frames
+    event_mask = EventMask.SEGMENT  # add | EventMask.TRANSMIT to learn which frames of the node arrived
     wait_ns = 10_000_000
 
     def __init__(self, settings):
         self.actions, self.waiting, self.thinned = [], {{}}, 0
 
     def handle(self, now_ns, event):
-        """A packet is here: an ACK for the air waits a while; a newer one takes its place."""
+        """A packet arrives. An ACK for the air waits for `wait_ns`. A newer ACK of the flow replaces it."""
         packet = event.segment
         _, before = self.waiting.pop(packet.flow, (0, None))
         if before and packet.is_pure_ack and packet.ack != before.ack:
@@ -164,11 +164,11 @@ class {name}:
             self.actions.append(Forward(packet.handle))
 
     def poll_action(self):
-        """Asked again and again, until None."""
+        """PaceLab calls this until it returns None."""
         return self.actions.pop(0) if self.actions else None
 
     def deadline(self):
-        """When the clock is wanted, and why; None: not at all."""
+        """When `handle_timeout` must be called, in ns, and why. None: never."""
         return min(((at_ns, "an ACK waits") for at_ns, _ in self.waiting.values()), default=None)
 
     def handle_timeout(self, now_ns):
@@ -176,20 +176,20 @@ class {name}:
             self.actions.append(Forward(self.waiting.pop(flow)[1].handle))
 
     def counters(self):
-        """They stand in run.json."""
+        """These counters are in run.json."""
         return {{"thinned": self.thinned}}
 
 
 SCHEME = Scheme(
     name="{file}",
-    summary="one ACK of those that come together",
+    summary="sends only the newest of several ACKs",
     source="mine",
-    gateway={name},  # or at sender, station (both ends of flows), link (every wireless node); what makes the hooks
+    gateway={name},  # makes the gateways' hooks; or sender=, station= (both ends of flows), link= (wireless nodes)
     needs=("gateway",),
-    effect_counters=frozenset({{"thinned"}}),  # counters that say that it did something
+    effect_counters=frozenset({{"thinned"}}),  # counters that show whether the scheme had an effect
 )
 '''
-TOPOLOGY = '''"""A topology: a star of arms around a hub, one flow from each, as it stands.
+TOPOLOGY = '''"""A topology. This example is a star: arms around a hub, and one flow from each arm.
 
     pacelab topologies {file}.py
     pacelab run {file}.py --set arms=4
@@ -201,7 +201,7 @@ from pacelab import Flow, Node, Topology
 
 
 def topology(*, arms: int = 3):
-    """Parameters are options on the command line; the type of a default is the type of the option."""
+    """Each parameter is an option on the command line. The type of its default is the type of the option."""
     ends = [(200.0 * cos(2 * pi * i / arms), 200.0 * sin(2 * pi * i / arms)) for i in range(arms)]
     nodes = tuple(Node(name=f"n{{i}}", wireless=True, position_m=place) for i, place in enumerate([(0.0, 0.0), *ends]))
     flows = tuple(Flow(src=i + 1, dst=0) for i in range(arms))
@@ -209,12 +209,13 @@ def topology(*, arms: int = 3):
         name="{file}", description=f"{{arms}} arms", nodes=nodes, flows=flows, decode_m=250.0, sense_m=550.0
     )
 '''
-CLAIM = """# A claim: a sentence, the runs that could refute it, and the band that it means, written before them.
+CLAIM = """# A claim: a sentence, the runs that can refute it, and the band: the range of results for which it holds.
+# Write the band before you run the claim for the first time.
 #
 #     pacelab reproduce {file}.yaml --quick
 #     pacelab reproduce {file}.yaml
 #
-# docs/verdicts.md has the rules: as it stands, the claim holds if the whole 95 % interval lies in the band.
+# docs/verdicts.md has the rules. This claim holds if the whole 95 % interval of its result lies in the band.
 schema: 2
 id: own-{id}
 paper: own
@@ -225,16 +226,16 @@ scenario:
   topology: hidden
   options: {{rate: 2}} # as on the command line, without the dashes
   axes:
-    rts: [off, on] # each value with each seed
-  # schemes: [newreno, tcp-gap]  would be one more axis, called scheme in a check's `at`
+    rts: [off, on] # one run for each value and each seed
+  # schemes: [newreno, tcp-gap]  is one more list of values; a check names it `scheme` in `at`
   full: {{seconds: 60, warmup: 5, seeds: 10}}
   quick: {{seconds: 10, warmup: 1, seeds: 3}}
 checks:
-  - what: goodput with RTS/CTS over goodput without
-    role: headline # decides; a detail does not
+  - what: goodput with RTS/CTS divided by goodput without
+    role: headline # decides the verdict; a detail does not
     measure: {{of: goodput_kbps, at: {{rts: on}}, against: {{rts: off}}, compare: ratio}}
     band: [1, .inf]
-    band_from: the sentence says more, not how much
+    band_from: the sentence does not say how much more
 """
 TESTS = {
     "cc": 'run(Experiment(topology="chain", cc=f"{{HERE / \'{file}.py\'}}:{name}", duration_s=5))',
@@ -254,13 +255,13 @@ from pacelab import Experiment, {needs}
 HERE = Path(__file__).parent
 
 {load}
-def test_it_runs_and_carries_something():
+def test_it_runs_and_delivers_data():
     result = {call}
     assert result.goodput_bps > 0
 '''
 LOAD = '''
 def load():
-    """The file beside this one."""
+    """Load the file beside this test."""
     import sys
     from importlib.util import module_from_spec, spec_from_file_location
 
@@ -281,14 +282,14 @@ CLAIM = Path(__file__).with_name("{file}.yaml")
 
 
 def test_the_claim_holds(tmp_path):
-    """As many runs as --quick makes; a change of code that refutes the claim fails here."""
+    """Makes the runs of --quick. Fails if a change to the code refutes the claim."""
     command = [sys.executable, "-m", "pacelab", "reproduce", str(CLAIM), "--quick", "--quiet", "--json"]
     ran = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     for outcome in json.loads(ran.stdout)["reproduce"]["outcomes"]:
         assert outcome["verdict"] in ("reproduced", "holds"), outcome["checks"]
 '''
-PYTEST = "`pip install pytest` or `make test` installs pytest"
+PYTEST = "`pip install pytest`, or `make dev` in the source folder, installs pytest"
 NEEDED = ("pacelab", "pytest")
 """Modules that the files import. Their names are refused even if they are not installed, or not found by path."""
 TEMPLATES: Mapping[str, str] = MappingProxyType(

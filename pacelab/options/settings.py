@@ -244,7 +244,7 @@ class Options:
     call_spacing_s: float = setting(
         "--call-spacing", Real(0, 1000), "time from the start of one call to the next one's, s", default=0.0
     )
-    tcp_start_s: float = setting("--tcp-start", Real(0, 1_000_000), "start of all flows but calls, s", default=0.0)
+    tcp_start_s: float = setting("--tcp-start", Real(0, 1_000_000), "start of all flows except calls, s", default=0.0)
     pace_rate_bps: int | None = setting(
         "--pace-rate",
         _LOAD,
@@ -253,13 +253,13 @@ class Options:
     )
     """None: the scheme's default, or no value for a scheme that needs none."""
     gateway_window_pkts: int | None = setting(
-        "--gateway-window", Whole(1, 10_000), "window under window-control, packets per flow", group="scheme"
+        "--gateway-window", Whole(1, 10_000), "window that window-control writes, packets per flow", group="scheme"
     )
     """None: the scheme's default."""
     pace_hops: int = setting(
         "--pace-hops",
         Whole(1, 100),
-        "n of the n-hop delay under tcp-ap and tcp-ap+delayed-ack",
+        "n of the n-hop delay of tcp-ap and tcp-ap+delayed-ack",
         default=4,
         group="scheme",
     )
@@ -375,7 +375,7 @@ class Options:
     ping_interval_s: float | None = setting(
         "--ping",
         Real(0.01, 60),
-        "time between two pings beside the flows (but calls), from each source to its destination, s",
+        "time between two pings from the source of each flow (except calls) to its destination, s",
         group="backend",
         omit_default=True,
     )

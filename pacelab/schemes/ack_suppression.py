@@ -32,7 +32,7 @@ SCHEMES = (
     Scheme(
         name="ack-suppression",
         options=("throttle",),
-        summary="no TCP ACKs over one wireless hop: gateway and station make them of the link layer's",
+        summary="no TCP ACKs over one wireless hop: gateway and station make them from the link layer's ACKs",
         source="[le] Sec. 3",
         style=Style("#e69f00", "X", "--"),
         gateway=suppressing_gateway,

@@ -80,7 +80,7 @@ SCHEMES = (
     Scheme(
         name="ack-pacing",
         options=("pace_rate_bps",),
-        summary="ACKs at the gateway as far apart as their data takes at --pace-rate (0.3)",
+        summary="the gateway spaces the ACKs, so that their data arrives at --pace-rate (0.3)",
         source="[vagp] Sec. IV-B.3",
         style=Style("#e69f00", "+", "-."),
         gateway=ack_pacing,

@@ -61,7 +61,7 @@ def extra_backoff(settings: HookSettings) -> ExtraBackoff:
 SCHEMES = (
     Scheme(
         name="lred",
-        summary="Link RED: each node drops early by its average of retransmissions",
+        summary="Link RED: each node drops packets early, by its average number of retransmissions",
         source="[fu] Sec. 6.1",
         style=Style("#009e73", "p", "-"),
         link=link_red,
@@ -80,7 +80,7 @@ SCHEMES = (
     ),
     Scheme(
         name="link-pacing",
-        summary="adaptive pacing alone: after a frame a node waits as long as the next one needs for it",
+        summary="adaptive pacing alone: after a frame, a node waits as long as the next node needs to forward it",
         source="[fu] Sec. 6.2",
         style=Style("#cc79a7", "d", "-"),
         link=link_pacing,

@@ -102,7 +102,7 @@ SCHEMES = (
     ),
     Scheme(
         name="tcp-gap-eval",
-        summary="tcp-gap with the spread of its authors' code, and wireless senders without RTO backoff, as there",
+        summary="tcp-gap with the measure of variation of its authors' code; wireless senders have no RTO backoff",
         source="[tcp-gap] Sec. 4; tcp-ap.cc, University of Dortmund, 2005 (hdelay, adev_, no backoff)",
         style=Style("#882255", "$E$", "-"),
         gateway=partial(gap_gateway, reading="evaluated"),

@@ -101,7 +101,7 @@ SCHEMES = (
     ),
     Scheme(
         name="vagp",
-        summary="TCP has what the calls leave over: a rate by their MOS, at the gateway; stations report",
+        summary="the gateway sends TCP data at a rate that the calls' MOS sets; stations report their MOS",
         source="[vagp] Sec. V",
         style=Style("#56b4e9", "2", "-"),
         gateway=vagp_gateway,
@@ -112,7 +112,7 @@ SCHEMES = (
     ),
     Scheme(
         name="vagp-choke",
-        summary="vagp with Algorithm 1 in its other reading: 10 % cut below 3.6, half below 3.3",
+        summary="vagp with the other interpretation of Algorithm 1: 10 % cut below 3.6, half below 3.3",
         source="[vagp] Sec. V-E",
         style=Style("#0072b2", "|", "--"),
         gateway=partial(vagp_gateway, reading="choke"),
@@ -134,8 +134,8 @@ SCHEMES = (
     ),
     Scheme(
         name="vagp-eval",
-        summary="vagp that judges each second: windows, reports, rounds of 1 s; a tenth off below 3.7, never half",
-        source="[vagp] Sec. V-A, in the readings of docs/vagp.md",
+        summary="vagp that judges calls each second, and cuts the rate by a tenth below 3.7, never by half",
+        source="[vagp] Sec. V-A, as docs/vagp.md interprets it",
         style=Style("#009e73", "$V$", ":"),
         gateway=partial(vagp_gateway, reading="evaluated"),
         station=partial(voice_reporter, reading="evaluated"),
@@ -146,7 +146,7 @@ SCHEMES = (
     Scheme(
         name="vagp-eval-noqm",
         summary="vagp-eval without the Queue Manager: windows are left alone",
-        source="[vagp] Sec. V-D, in the readings of docs/vagp.md",
+        source="[vagp] Sec. V-D, as docs/vagp.md interprets it",
         style=Style("#117733", "$v$", "-"),
         gateway=partial(vagp_gateway, reading="evaluated, no queue manager"),
         station=partial(voice_reporter, reading="evaluated"),
@@ -157,7 +157,7 @@ SCHEMES = (
     Scheme(
         name="vagp-fixed",
         options=("pace_rate_bps",),
-        summary="vagp's parts around a known rate, --pace-rate: what the air allows",
+        summary="vagp's other parts with a fixed, known rate, --pace-rate",
         source="[vagp] Sec. V-C, V-D; the rate is given",
         style=Style("#000000", "$F$", ":"),
         gateway=vagp_gateway_fixed,

@@ -11,7 +11,7 @@ from pacelab.console import log
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.editor import NEW, EditorSession, export_editor, open_editor
 from pacelab.demo.live import Live
-from pacelab.demo.model import Demo
+from pacelab.demo.model import Demo, flag_of
 from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.problems import PROBLEMS
 from pacelab.demo.server import DemoServer
@@ -52,8 +52,8 @@ def demo(
     """Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again."""
     given = {option: value for option, value in values.items() if value is not None}
     if name is None and (given or scheme is not None or export_to is not None):
-        first = next(iter(given), "scheme" if scheme is not None else "export").replace("_", "-")
-        raise ConfigError(f"demo: --{first} needs a network; name one, as in `pacelab demo chain --{first} ...`")
+        first = flag_of(next(iter(given), "scheme" if scheme is not None else "export"))
+        raise ConfigError(f"demo: {first} needs a network; name one, as in `pacelab demo chain {first} ...`")
     if live is not None:
         if name is not None:
             raise ConfigError(f"demo {name} --live {live}: give either a name or --live, not both")

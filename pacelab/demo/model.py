@@ -14,6 +14,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.air_types import AirConfig
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.settings import BY_FIELD
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.model import Topology
 
@@ -110,6 +111,11 @@ FLAGS = {"rate_bps": "rate", "window_pkts": "window"}
 """Fields of an experiment that a control calls by another name."""
 
 
+def flag_of(name: str) -> str:
+    """The flag of an option on the command line, from its field (`duration_s`: --seconds)."""
+    return BY_FIELD[name].flag if name in BY_FIELD else f"--{name.replace('_', '-')}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Demo:
     """One demonstration. The engine in the page runs it. If `python` is true, runs.py runs it with a Python scheme."""
@@ -170,7 +176,7 @@ class Demo:
             else:
                 flags = ", ".join(f"--{each}" for each in (*controls, "seed"))
                 raise ConfigError(
-                    f"demo {self.name} has no option --{what.replace('_', '-')}; it has {flags}; for all options of "
+                    f"demo {self.name} has no option {flag_of(name)}; it has {flags}; for all options of "
                     f"`pacelab run`, show a network: pacelab demo {self.topology} --scheme newreno ..."
                 )
         changed = tuple(controls.get(control.what, control) for control in self.controls)

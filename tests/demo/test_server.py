@@ -252,6 +252,7 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
     ("given", "message"),
     [
         ({"scheme": "newreno"}, "demo: --scheme needs a network; name one, as in `pacelab demo chain --scheme ...`"),
+        ({"duration_s": "3"}, "demo: --seconds needs a network; name one"),
         ({"hops": "3"}, "demo: --hops needs a network; name one, as in `pacelab demo chain --hops ...`"),
         (
             {"name": "starvatoin"},
@@ -278,6 +279,7 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
             "demo hidden has no option --routing; it has --rts, --rate, --sense, --seed; for all options of `pacelab "
             "run`, show a network: pacelab demo hidden --scheme newreno ...",
         ),
+        ({"name": "hidden", "duration_s": "3"}, "demo hidden has no option --seconds; it has --rts, --rate"),
         ({"name": "window", "hops": "9"}, "demo window: --hops must be a number from 2 to 8 in steps of 1, not '9'"),
         ({"name": "window", "hops": "2.5"}, "demo window: --hops must be a number from 2 to 8 in steps of 1"),
         ({"name": "window", "hops": "seven"}, "demo window: --hops must be a number from 2 to 8 in steps of 1"),

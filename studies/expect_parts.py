@@ -10,12 +10,11 @@ ACKs (100 ms) to it.
 
 from __future__ import annotations
 
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from stored_rows import Row, StoredRows
+from stored_rows import Row, StoredRows, only_table
 
 import pacelab
 from pacelab.results.metrics import estimate
@@ -107,7 +106,7 @@ def table(rows: list[Row]) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--table"]:
+    if only_table(__doc__):
         print(table(ROWS.read()))
     else:
         ROWS.add_missing(

@@ -22,12 +22,11 @@ The table reports the number of cases that meet each prediction, and the round t
 
 from __future__ import annotations
 
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from stored_rows import StoredRows, totals_of
+from stored_rows import StoredRows, only_table, totals_of
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
@@ -59,7 +58,7 @@ Means = dict[tuple[str, ...], dict[str, float]]
 
 def main() -> None:
     """Run or print (see the module's docstring)."""
-    if "--table" in sys.argv[1:]:
+    if only_table(__doc__):
         print(table(ROWS.means()))
     else:
         ROWS.add_missing(product(SCENES, CONTROLS, SCHEMES, SEEDS), measure)

@@ -11,12 +11,11 @@ A gain and its interval are those of `pacelab compare`: the ratio of the means o
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stored_rows import StoredRows
+from stored_rows import StoredRows, only_table
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import Estimate, estimate
@@ -37,7 +36,7 @@ Case = tuple[str, ...]
 
 def main() -> None:
     """Run or print (see the module's docstring)."""
-    if "--table" in sys.argv[1:]:
+    if only_table(__doc__):
         found = samples()
         print("\n\n".join([*(aodv_table(found, way) for way in ("up", "down")), static_table(found), queues(found)]))
     else:

@@ -22,12 +22,11 @@ A target is met if it is met in every scene with every sender. The number of the
 
 from __future__ import annotations
 
-import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from stored_rows import StoredRows, totals_of
+from stored_rows import StoredRows, only_table, totals_of
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
@@ -54,7 +53,7 @@ Means = dict[tuple[str, ...], dict[str, float]]
 
 def main() -> None:
     """Run or print (see the module's docstring)."""
-    if "--table" in sys.argv[1:]:
+    if only_table(__doc__):
         means = ROWS.means()
         print("\n\n".join(table(means, way) for way in BASES))
     else:

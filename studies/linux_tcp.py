@@ -7,7 +7,7 @@ Each row is two runs per seed that differ in one switch. Means over the seeds, w
 
 from __future__ import annotations
 
-import sys
+import argparse
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,18 +67,26 @@ ROWS = (
 
 def main() -> None:
     """Print each row of the table when it is complete."""
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
-    wanted = sys.argv[2:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seeds", metavar="SEEDS", nargs="?", type=int, default=SEEDS, help=f"default: {SEEDS}")
+    names = [row.name.split()[0].strip(":").lower() for row in ROWS]
+    known_names = ", ".join(dict.fromkeys(names))
+    parser.add_argument("wanted", metavar="ROW", nargs="*", type=str.lower, help=f"all by default: {known_names}")
+    given = parser.parse_args()
+    if unknown := set(given.wanted) - set(names):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; use rows of {known_names}")
     known: dict[str, list[RunResult]] = {}
 
     def show(options: dict[str, Any]) -> tuple[str, float]:
         if str(options) not in known:
-            known[str(options)] = run_many([Experiment(seed=seed, **options) for seed in range(1, seeds + 1)], jobs=1)
+            known[str(options)] = run_many(
+                [Experiment(seed=seed, **options) for seed in range(1, given.seeds + 1)], jobs=1
+            )
         found = estimate([result.goodput_bps / 1e3 for result in known[str(options)]])
         return f"{found.mean:.4g} ± {found.half_width:.2g}", found.mean
 
-    for row in ROWS:
-        if wanted and row.name.split()[0].strip(":").lower() not in [name.lower() for name in wanted]:
+    for name, row in zip(names, ROWS, strict=True):
+        if given.wanted and name not in given.wanted:
             continue
         (off, before), (on, after) = show(row.off), show(row.on)
         print(f"| {row.name} | {off} | {on} kbit/s | {after / before - 1:+.1%} |", flush=True)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "bench"))
 
 import ns2  # noqa: E402 - the files beside bench.py are no package
-from stored_rows import Row, StoredRows  # noqa: E402
+from stored_rows import Row, StoredRows, only_table  # noqa: E402
 
 from pacelab_topologies.registry import find_kind  # noqa: E402
 
@@ -61,7 +61,7 @@ LATER_SEEDS = tuple(range(11, 21))
 
 def main() -> int:
     """Run the missing rows, then print the table."""
-    if "--table" not in sys.argv[1:]:
+    if not only_table(__doc__):
         if (why := ns2.missing()) is not None:
             print(why, file=sys.stderr)
             return 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,13 @@ from typing import Any
 
 Key = tuple[str, ...]
 Row = dict[str, str]
+
+
+def only_table(study: str | None) -> bool:
+    """Whether a study's command line has --table. With --help, it prints the docstring `study` and ends."""
+    parser = argparse.ArgumentParser(description=study, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", action="store_true", help="print what is stored, without any run")
+    return bool(parser.parse_args().table)
 
 
 @dataclass(frozen=True)

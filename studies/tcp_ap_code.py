@@ -38,6 +38,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stored_rows import only_table
+
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
@@ -406,7 +408,7 @@ def mean_and_change(tried: list[float], base: list[float], digits: int) -> str:
 
 
 def main() -> None:
-    if "--table" not in sys.argv[1:]:
+    if not only_table(__doc__):
         fill()
     sys.stdout.write("\n".join(map(Table().of, GROUPS)))
 

@@ -18,7 +18,7 @@ minstrel  two saturated senders that cannot hear each other, 802.11g, at a fixed
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -147,11 +147,17 @@ def table() -> None:
 
 def main() -> None:
     """Run and append the missing rows, one seed of all cases after the other."""
-    if "--table" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", metavar="NAME", nargs="*", help=", ".join((*SCENES, *BACK_ENDS)))
+    parser.add_argument("--table", action="store_true", help="print what is stored, without any run")
+    given = parser.parse_args()
+    if given.table:
         table()
         return
-    asked = [name for name in sys.argv[1:] if name in SCENES] or list(SCENES)
-    back_ends = [name for name in sys.argv[1:] if name in BACK_ENDS] or list(BACK_ENDS)
+    if unknown := set(given.names) - {*SCENES, *BACK_ENDS}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; use names of {', '.join((*SCENES, *BACK_ENDS))}")
+    asked = [name for name in given.names if name in SCENES] or list(SCENES)
+    back_ends = [name for name in given.names if name in BACK_ENDS] or list(BACK_ENDS)
     experiments: dict[tuple[str, ...], Experiment] = {}
     for seed, scene in product(SEEDS, asked):
         if seed in FIRST_SEEDS or scene == minstrel.__name__:

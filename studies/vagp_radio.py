@@ -12,6 +12,7 @@ many or twelve are not.
 
 from __future__ import annotations
 
+import argparse
 import math
 from itertools import product
 from typing import Any
@@ -70,6 +71,7 @@ def line(radio: str, attempts: int) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print("| radio | attempts | 11 calls | 12 calls | TCP alone | Reno: MOS | kbit/s | error |")
     print("|---" * 8 + "|")
     for radio, attempts in product(RADIOS, ATTEMPTS):

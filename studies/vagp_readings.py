@@ -10,7 +10,6 @@ goodput.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from stored_rows import StoredRows
+from stored_rows import StoredRows, only_table
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
@@ -79,7 +78,7 @@ for _name in READINGS:  # a scheme of a file is found by its name in the module
 
 def main() -> None:
     """Run or print (see the module's docstring)."""
-    if "--table" in sys.argv[1:]:
+    if only_table(__doc__):
         print(table())
     else:
         ROWS.add_missing(product(AIRS, TITLES, SEEDS), measure)

@@ -98,10 +98,14 @@ def test_readme_pacelab_command_exists(command: str) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    [*sorted(ROOT.glob("bench/users/*.py")), ROOT / "bench/hosts/mininet_wifi.py"],
+    [
+        *sorted(ROOT.glob("bench/users/*.py")),
+        ROOT / "bench/hosts/mininet_wifi.py",
+        *(place for place in sorted(ROOT.glob("studies/*.py")) if "\nif __name__ == " in place.read_text("utf-8")),
+    ],
     ids=lambda place: place.name,
 )
-def test_every_measuring_program_has_help(place: Path) -> None:
+def test_every_measuring_program_and_study_has_help(place: Path) -> None:
     ran = subprocess.run([sys.executable, place, "--help"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(f"usage: {place.name}")

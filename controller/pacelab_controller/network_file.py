@@ -34,7 +34,7 @@ def read_network(path: Path | None) -> NetworkFile:
     if path is None:
         return NetworkFile()
     try:
-        return _network(json.loads(path.read_text("utf-8")))
+        return _network(json.loads(path.read_text("utf-8-sig")))
     except OSError as error:
         raise InputError(f"--network {path} cannot be read: {error.strerror}; give a JSON file") from None
     except json.JSONDecodeError as error:

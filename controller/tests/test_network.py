@@ -241,6 +241,12 @@ def test_a_network_file_accepts_all_forms_of_switch_numbers(tmp_path: Path) -> N
     assert known.names == {"000000000000000a": "GA", "10.0.0.5": "host"}
 
 
+def test_a_network_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "network.json"
+    file.write_text('{"switches": ["1"]}', "utf-8-sig")
+    assert read_network(file).switches == (1,)
+
+
 # Which flows are classified as voice, and which are not.
 
 MAC = 0x0200_0000_0901

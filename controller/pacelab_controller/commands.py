@@ -13,6 +13,7 @@ import sys
 import threading
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import click
 
@@ -89,7 +90,7 @@ def _serve(
         raise ControllerError(f"--listen {listen}: {_why(error)}") from None
     _end_cleanly(path)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
-    link = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?token={token}"
+    link = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?token={quote(token, safe='')}"
     if json:
         print(json_module.dumps({"event": "ready", "version": 1, "openflow": listen, "link": link}), flush=True)
     else:
@@ -117,9 +118,18 @@ def _end_cleanly(path: Path | None) -> None:
 def read_listen(text: str) -> tuple[str, int]:
     """Address and port of --listen. Raises InputError."""
     host, colon, number = text.rpartition(":")
-    if not colon or not number.isdecimal() or not 0 < int(number) < 65_536:
+    if not colon or not number.isdecimal() or not 0 < int(number) < 65_536 or not _is_encodable(host):
         raise InputError(f"--listen must be HOST:PORT, not {text!r}; for example 127.0.0.1:{OPENFLOW_PORT}")
     return host, int(number)
+
+
+def _is_encodable(host: str) -> bool:
+    """Whether a host name can be looked up: no part of it is empty or too long."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _why(error: OSError) -> str:

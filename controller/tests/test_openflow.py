@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -322,6 +323,22 @@ def test_a_signal_ends_it_with_its_threads(program: str, number: int) -> None:
     assert (process.returncode, err) == (0, "")
 
 
+def test_the_link_quotes_a_token_of_any_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN, "a b&c=d#e")
+    command = [sys.executable, "-m", "pacelab_controller", "--quiet", "--listen", "127.0.0.1:0"]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        command[-1] = f"127.0.0.1:{free.getsockname()[1]}"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        try:
+            with urllib.request.urlopen(link, timeout=60) as page:
+                assert page.status == 200
+        finally:
+            process.kill()
+    assert link.endswith("/?token=a%20b%26c%3Dd%23e")
+
+
 COMMAND = "import sys; from pacelab.cli.main import main; sys.exit(main(['controller', *sys.argv[1:]]))"
 
 
@@ -341,6 +358,7 @@ def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -
     ("arguments", "said"),
     [
         (("--listen", "nowhere"), "--listen must be HOST:PORT"),
+        (("--listen", "m\u00fcnchen..example:6653"), "--listen must be HOST:PORT"),
         (("--network", "/nonexistent/network.json"), "No such file"),
     ],
 )

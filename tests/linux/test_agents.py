@@ -41,6 +41,8 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.schemes import HookSettings
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.linux.agent import BEGIN
+from pacelab_pacer.linux.host import AgentError
+from pacelab_pacer.linux.rules import Capture, Rules, own_name
 from pacelab_pacer.linux.status import Status
 from pacelab_pacer.linux.stop_signal import StopSignal
 
@@ -284,6 +286,43 @@ def test_the_display_shows_the_end_even_if_its_process_group_is_ended() -> None:
         agent.close()
         assert screen.read() == '{"event": "end"}\n'
     assert child.wait(20) == 0
+
+
+@needs_linux
+def test_the_display_reports_a_full_disk_in_one_line_and_reads_on() -> None:
+    (theirs, ours), (shown, errors) = os.pipe(), os.pipe()
+    with open("/dev/full", "w") as full:
+        child = Fork(
+            lambda: feed.run("json", None, ""), name="display", files=(theirs, full.fileno(), errors), session=False
+        )
+    os.close(theirs)
+    os.close(errors)
+    with os.fdopen(ours, "w") as agent, os.fdopen(shown) as screen:
+        for event in ("ready", "status", "end"):
+            print(json.dumps({"event": event}), file=agent, flush=True)
+        agent.close()
+        assert screen.read() == "pacelab: no more status on stdout: No space left on device; the agent continues\n"
+    assert child.wait(20) == 0
+
+
+@pytest.mark.parametrize(
+    ("theirs", "clash"),
+    [
+        ("-A FORWARD -i wire0 -o air0", True),
+        ("-A FORWARD -i wire+ -o air0", True),
+        ("-A FORWARD -o air0", True),
+        ("-A FORWARD -i wire1 -o air0", False),
+        ("-A FORWARD -i wire0 -o air1", False),
+        ("-A OUTPUT -o air0", False),
+    ],
+)
+@needs_linux
+def test_an_agent_refuses_packets_that_another_agent_has(theirs: str, clash: bool) -> None:
+    captures = (Capture(hook="FORWARD", queue=1, in_interface="wire0", out_interface="air0"),)
+    other = f"{own_name('PACELAB')}-9"
+    listing = f"*mangle\n:{other} - [0:0]\n{theirs} -j {other}\n"
+    with pytest.raises(AgentError, match="already handles these packets") if clash else contextlib.nullcontext():
+        Rules(captures, own_mark=1)._check_free(listing)
 
 
 CLOSED = """

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
+from pacelab.console import log
 from pacelab.documents import JsonObject
 from pacelab.emulation.processes import Fork
 
@@ -111,13 +112,21 @@ def run(mode: str, metrics: socket.socket | None, token: str) -> int:
         from pacelab.emulation.agents.views import serve
 
         serve(metrics, token, latest)
+
+    def keep(document: Line) -> None:
+        if document["event"] != "released":
+            latest.clear()
+            latest.update(document)
+
     try:
         for document in _shown(mode):
-            if document["event"] != "released":
-                latest.clear()
-                latest.update(document)
-    except BrokenPipeError:
+            keep(document)
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
+            log(f"no more status on stdout: {error.strerror}; the agent continues")
+        for document in documents():
+            keep(document)
     return 0
 
 

@@ -84,6 +84,8 @@ class Task(Document):
             raise ConfigError("--wired must be given for a gateway, and only for a gateway")
         if self.wired == self.air:
             raise ConfigError(f"--wired must be another interface than --air, not {self.wired}")
+        if self.wired is not None and self.wired.endswith("+") and self.air.startswith(self.wired[:-1]):
+            raise ConfigError(f"--wired must not include {self.air}, the interface of --air, as {self.wired} does")
         if self.controller is None:
             if self.name is not None:
                 raise ConfigError(f"--name {self.name} needs --controller URL")

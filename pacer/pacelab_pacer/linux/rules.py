@@ -25,6 +25,7 @@ from pacelab_pacer.linux.host import AgentError
 _COMMANDS = ("iptables", "ip6tables")
 _PREFIX = "PACELAB"
 _CHAIN = re.compile(rf"^:({_PREFIX}-(\d+)-(\w+)-\d+) ", re.MULTILINE)
+_JUMP = re.compile(r"-A (\S+)(?: -i (\S+))?(?: -o (\S+))? -j (\S+)")
 _OWN_PASS = frozenset({"OUTPUT", "POSTROUTING"})
 """Hooks that the agent's own packets pass; at other hooks the mark belongs to somebody else."""
 _WAIT_S = "5"
@@ -47,6 +48,24 @@ class Capture:
         into = f" -i {self.in_interface}" if self.in_interface else ""
         out_of = f" -o {self.out_interface}" if self.out_interface else ""
         return f"-A {self.hook}{into}{out_of}"
+
+    def overlaps(self, hook: str, in_interface: str | None, out_interface: str | None) -> bool:
+        """Whether some packets match both this and a rule of this hook between these interfaces."""
+        return (
+            hook == self.hook
+            and _intersect(self.in_interface, in_interface)
+            and _intersect(self.out_interface, out_interface)
+        )
+
+
+def _intersect(one: str | None, other: str | None) -> bool:
+    """Whether some interface matches both. None matches every interface, `wire+` all that begin with `wire`."""
+    first, second = one or "+", other or "+"
+    if first.endswith("+") and second.endswith("+"):
+        return first.startswith(second[:-1]) or second.startswith(first[:-1])
+    if first.endswith("+"):
+        return second.startswith(first[:-1])
+    return first.startswith(second[:-1]) if second.endswith("+") else first == second
 
 
 class Rules:
@@ -104,13 +123,14 @@ class Rules:
         this one.
         """
         living = {chain: pid for chain, pid, start in _CHAIN.findall(listing) if is_alive(int(pid), start)}
-        wanted = {capture.jump: capture.hook for capture in self._captures}
         for line in listing.splitlines():
-            jump, _, chain = line.partition(" -j ")
-            if jump in wanted and chain in living and chain not in self._chains:
-                attempt = f"firewall rules: {wanted[jump]} by these interfaces"
+            jump = _JUMP.fullmatch(line)
+            if jump is None or jump[4] not in living or jump[4] in self._chains:
+                continue
+            if any(capture.overlaps(jump[1], jump[2], jump[3]) for capture in self._captures):
+                attempt = f"firewall rules: {jump[1]} by these interfaces"
                 raise AgentError(
-                    f"{attempt}: the agent with process id {living[chain]} already handles these packets; stop that "
+                    f"{attempt}: the agent with process id {living[jump[4]]} already handles these packets; stop that "
                     "agent first"
                 )
 

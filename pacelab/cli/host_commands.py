@@ -250,6 +250,8 @@ def helper(
     """Serve the members of the group pacelab, so that notebooks use real hosts without root."""
     _need_linux()
     if units is not None:
+        if socket is not None:
+            raise ConfigError("--socket has no effect on --units, whose socket has a fixed path; use one of them")
         from pacelab.emulation.helper import write_units
 
         for path in write_units(units):

@@ -108,10 +108,14 @@ def listen(path: Path | None, *, group: str = GROUP) -> socket.socket:
         path.chmod(0o660)
         listener.listen()
     except KeyError:
+        listener.close()
         path.unlink(missing_ok=True)
         raise HostError(f"helper: no group {group!r} here: groupadd --system {group}") from None
     except OSError as error:
-        raise HostError(f"helper: listening at {path}: {error.strerror}; run as root") from None
+        listener.close()
+        raise HostError(
+            f"helper: listening at {path}: {error.strerror or error}; give another path with --socket"
+        ) from None
     return listener
 
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from network import ROOT, assert_gone, why_not
 
 from pacelab.emulation.compile import compile_plan
-from pacelab.emulation.helper import may_run, write_units
+from pacelab.emulation.helper import listen, may_run, write_units
 from pacelab.emulation.network import tcp
 from pacelab.emulation.plan import MOST_BYTES, Plan, dump_plan, read_plan
 from pacelab.emulation.probes import missing
@@ -415,6 +415,15 @@ class TestRunning:
         done = subprocess.run(other, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 3
         assert "another helper is already running" in done.stderr
+
+
+def test_helper_names_a_path_that_cannot_be_its_socket(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for path, why in ((file, "Address already in use"), (tmp_path / ("a" * 120), "AF_UNIX path too long")):
+        with pytest.raises(HostError, match=f"{path}: {why}; give another path with --socket"):
+            listen(path, group="daemon")
+    assert file.is_file()
 
 
 def _ask_as(user: int, path: Path, text: bytes) -> str:

@@ -208,6 +208,11 @@ COMMANDS = [
     ("shell chain", "shell needs real hosts; add --backend tap or --backend hwsim"),
     ("gateway --air a0 --wired w0 --scheme newreno --datapath xdp", "--datapath must be one of nfqueue, tc, not 'xdp'"),
     ("gateway --air a0 --wired a0 --scheme tcp-gap", "--wired must be another interface than --air, not a0"),
+    ("gateway --air a0 --wired a+ --scheme tcp-gap", "--wired must not include a0, the interface of --air, as a+ does"),
+    (
+        "helper --units . --socket s",
+        "--socket has no effect on --units, whose socket has a fixed path; use one of them",
+    ),
     (
         "gateway --air a0 --wired w0 --scheme tcp-ap",
         f"--scheme 'tcp-ap' does nothing at a gateway; use one of {', '.join(AT_GATEWAYS)}",

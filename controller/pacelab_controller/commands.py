@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 from urllib.parse import quote
 
 import click
@@ -91,10 +91,12 @@ def _serve(
     _end_cleanly(path)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     link = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?token={quote(token, safe='')}"
-    if json:
-        print(json_module.dumps({"event": "ready", "version": 1, "openflow": listen, "link": link}), flush=True)
-    else:
-        print(link, flush=True)
+    ready = json_module.dumps({"event": "ready", "version": 1, "openflow": listen, "link": link})
+    try:
+        print(ready if json else link, flush=True)
+    except OSError as error:
+        _say(f"writing the link: {error.strerror}; give an output that can be written")
+        _end(path, ControllerError.exit_code)
     if not quiet:
         threading.Thread(target=_print_events, args=(driver, json), daemon=True).start()
     serve(driver, sockets, token=token, names=known.names, picture=known.picture)
@@ -103,16 +105,17 @@ def _serve(
 def _end_cleanly(path: Path | None) -> None:
     """End the process on SIGTERM and Ctrl-C with exit code 0, and remove its Unix socket.
 
-    os-ken's threads would wait for switches, and uvicorn raises the signal again when it has ended.
+    uvicorn raises the signal again when it has ended.
     """
-
-    def end(_number: int, _frame: Any) -> None:
-        if path is not None:
-            path.unlink(missing_ok=True)
-        os._exit(0)
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
+        signal.signal(number, lambda _number, _frame: _end(path, 0))
+
+
+def _end(path: Path | None, code: int) -> NoReturn:
+    """End the process, and remove its Unix socket. os-ken's threads would wait for switches."""
+    if path is not None:
+        path.unlink(missing_ok=True)
+    os._exit(code)
 
 
 def read_listen(text: str) -> tuple[str, int]:
@@ -142,9 +145,9 @@ def _why(error: OSError) -> str:
 
 
 def _print_events(driver: Any, as_json: bool) -> None:
-    """Print events until nobody reads them."""
+    """Print events until nobody reads them, or until they cannot be written."""
     number = 1
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         while True:
             with driver.news:
                 driver.news.wait(0.5)

@@ -339,6 +339,19 @@ def test_the_link_quotes_a_token_of_any_characters(monkeypatch: pytest.MonkeyPat
     assert link.endswith("/?token=a%20b%26c%3Dd%23e")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_link_that_cannot_be_written_ends_it(tmp_path: Path) -> None:
+    command = [*PROGRAM, "--quiet", "--socket", str(tmp_path / "rest.sock"), "--listen"]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        command.append(f"127.0.0.1:{free.getsockname()[1]}")
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, cwd=ROOT, check=False
+        )
+    said = "pacelab: writing the link: No space left on device; give an output that can be written\n"
+    assert (ran.returncode, ran.stderr, list(tmp_path.iterdir())) == (3, said, [])
+
+
 COMMAND = "import sys; from pacelab.cli.main import main; sys.exit(main(['controller', *sys.argv[1:]]))"
 
 

@@ -210,10 +210,18 @@ impl Reader<'_> {
                 self.at += 1;
                 match byte {
                     b'"' => break,
-                    b'\\' => {
-                        bytes.extend(self.text.get(self.at));
-                        self.at += 1;
-                    }
+                    b'\\' => match self.text.get(self.at) {
+                        Some(&escaped @ (b'"' | b'\\')) => {
+                            bytes.push(escaped);
+                            self.at += 1;
+                        }
+                        _ => {
+                            return self.fail(&format!(
+                                "a string has '\\' before {}; write '\\\\' for a backslash",
+                                self.next()
+                            ));
+                        }
+                    },
                     _ => bytes.push(byte),
                 }
             }
@@ -274,6 +282,8 @@ mod tests {
         assert_eq!(Value::read("a = (1").unwrap_err(), "line 1: expected ',' or ')', not the end of the file");
         for (text, said) in [
             ("a = 1;\nb = \"x\n;\n", "line 2: a string does not end; '\"' is missing"),
+            ("a = 1;\nb = \"C:\\new\";\n", "line 2: a string has '\\' before 'n'; write '\\\\' for a backslash"),
+            ("a = \"x\\", "line 1: a string has '\\' before the end of the file; write '\\\\' for a backslash"),
             ("a = 1; /* b = 2;\n", "line 1: a comment does not end; '*/' is missing"),
             ("a = {\n /* b = 2; }\n", "line 2: a comment does not end; '*/' is missing"),
             ("a = { b = 1;\n", "line 2: the file ends inside a group; '}' is missing"),

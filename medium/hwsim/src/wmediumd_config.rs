@@ -254,6 +254,10 @@ fn model(file: &Value, count: usize) -> Result<Model, String> {
     if file.at("ifaces.links").is_some() {
         return Ok(Model::Snr(links(file, "ifaces.links", count)?));
     }
+    // Without positions, every pair would hear each other perfectly.
+    if file.at("model.type").is_none() && file.at("model.positions").is_some() {
+        return Err("model.type: missing; positions need type = \"path_loss\"".into());
+    }
     match file.at("model.type").map_or(Some("snr"), Value::text) {
         Some("path_loss") => path_loss(file, count),
         Some("snr") => Ok(Model::Snr(links(file, "model.links", count)?)),
@@ -548,6 +552,7 @@ model:
     fn a_wrong_value_is_named() {
         let wrong = |from: &str, to: &str| Config::read(&INTERFERENCE.replace(from, to), None).unwrap_err();
         assert!(wrong("path_loss\"", "magic\"").starts_with("model.type"));
+        assert!(wrong("type = \"path_loss\";", "").starts_with("model.type: missing; positions need"));
         assert!(wrong("(10.0, 10.0, 0.0),", "").starts_with("model.positions: must be a list of 2"));
         assert!(wrong("\"02:00:00:00:01:00\"", "\"02:00\"").contains("\"02:00\""));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:00:00").contains("twice"));

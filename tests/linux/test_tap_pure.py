@@ -102,6 +102,30 @@ def test_the_drop_in_reads_a_file_or_refuses_it_in_one_line(tmp_path: Path, cont
     assert (done.stdout, done.stderr, done.returncode) == ("", expected, 2 if message else 0)
 
 
+def test_mediumd_refuses_words_that_are_not_utf_8_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "net.cfg"
+    file.write_text(IDS)
+    name = b"Z\xfcrich.cfg"
+    for words, settings, message in (
+        (["wmediumd", "--check", name], b"", 'wmediumd: "Z\\xFCrich.cfg": must be UTF-8; rename the file\n'),
+        (["--config", name], b"", 'mediumd: "Z\\xFCrich.cfg": must be UTF-8; rename the file\n'),
+        (["wmediumd", "--check", file], b'pcap = "Z\xfcrich"', "wmediumd: PACELAB_WMEDIUMD: must be UTF-8\n"),
+    ):
+        done = subprocess.run(
+            [find_mediumd(), *words], capture_output=True, check=False, env={b"PACELAB_WMEDIUMD": settings}
+        )
+        assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", message, 2)
+
+
+@pytest.mark.thorough
+def test_the_drop_in_reads_the_links_of_a_thousand_stations_in_seconds(tmp_path: Path) -> None:
+    file = tmp_path / "net.cfg"
+    ids = ",".join(f'"02:00:00:00:{number // 256:02x}:{number % 256:02x}"' for number in range(1000))
+    links = ",".join(f"({one},{other},20)" for other in range(1000) for one in range(other))
+    file.write_text(f"ifaces: {{ ids = [{ids}]; links = ({links}); }};")
+    subprocess.run([find_mediumd(), "wmediumd", "--check", file], check=True, timeout=30)  # took minutes
+
+
 def test_wire_idles_between_packets() -> None:
     wire = WirePath(rate_bps=10_000_000, delay_ns=40 * MS, queue_pkts=50)
     assert wire.take(0, 1500) == 41_200_000

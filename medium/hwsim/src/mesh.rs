@@ -260,9 +260,9 @@ fn mirrored(links: &[(usize, usize, f64)], count: usize) -> Vec<Vec<Option<f64>>
     let mut table = vec![vec![None; count]; count];
     for &(from, to, value) in links {
         table[from][to] = Some(value);
-        if !links.iter().any(|&(a, b, _)| (a, b) == (to, from)) {
-            table[to][from] = Some(value);
-        }
+    }
+    for &(from, to, _) in links {
+        table[to][from] = table[to][from].or(table[from][to]);
     }
     table
 }

@@ -1,5 +1,7 @@
 //! Start and end of the daemon. The order of the steps ensures that a failed step leaves nothing behind.
 
+use std::env::VarError;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -90,8 +92,8 @@ fn is_wmediumd() -> bool {
 }
 
 fn run() -> Result<(), FatalError> {
+    let arguments = arguments()?;
     if is_wmediumd() {
-        let arguments: Vec<String> = std::env::args().skip(1).collect();
         let options = arguments.strip_prefix(&[WMEDIUMD.to_owned()]).unwrap_or(&arguments).to_vec();
         return match options::parse_wmediumd(options).map_err(FatalError::Usage)? {
             WmediumdCommand::Help => print_line(options::WMEDIUMD_USAGE),
@@ -103,7 +105,7 @@ fn run() -> Result<(), FatalError> {
             }
         };
     }
-    let options = match options::parse(std::env::args().skip(1)).map_err(FatalError::Usage)? {
+    let options = match options::parse(arguments).map_err(FatalError::Usage)? {
         Command::Help => return print_line(options::USAGE),
         Command::Version => return print_line(concat!("mediumd ", env!("CARGO_PKG_VERSION"))),
         Command::Run(options) => options,
@@ -116,6 +118,14 @@ fn run() -> Result<(), FatalError> {
         die_with_parent()?;
     }
     serve(&options, config)
+}
+
+/// The arguments after the program's name.
+fn arguments() -> Result<Vec<String>, FatalError> {
+    let text = |argument: OsString| {
+        argument.into_string().map_err(|other| FatalError::Usage(format!("{other:?}: must be UTF-8; rename the file")))
+    };
+    std::env::args_os().skip(1).map(text).collect()
 }
 
 fn print_line(line: &str) -> Result<(), FatalError> {
@@ -204,7 +214,10 @@ fn read_wmediumd_file(option: &str, config: &Path) -> Result<WmediumdNetwork, Fa
     }
     // libconfig takes any octets, so comments may be in Latin-1.
     let text = String::from_utf8_lossy(&content);
-    let settings = std::env::var(SETTINGS_VARIABLE).ok();
+    let settings = match std::env::var(SETTINGS_VARIABLE) {
+        Err(VarError::NotUnicode(_)) => return Err(FatalError::Usage(format!("{SETTINGS_VARIABLE}: must be UTF-8"))),
+        settings => settings.ok(),
+    };
     WmediumdNetwork::new(&text, settings.as_deref()).map_err(describe)
 }
 

@@ -306,7 +306,7 @@ impl SocketFile {
         umask(before);
         let listener = listener.map_err(|error| match error.kind() {
             ErrorKind::NotFound => describe("its folder is missing: make it first".into()),
-            _ => describe(error.to_string()),
+            _ => describe(with_advice(&error)),
         })?;
         let socket = SocketFile { listener, path: path.into() };
         socket.listener.set_nonblocking(true).map_err(|error| describe(error.to_string()))?;
@@ -328,7 +328,7 @@ impl Drop for SocketFile {
 fn remove_stale(path: &Path) -> Result<(), String> {
     let kind = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(with_advice(&error)),
         Ok(metadata) => metadata.file_type(),
     };
     if !kind.is_socket() {
@@ -338,9 +338,14 @@ fn remove_stale(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(|error| format!("removing a stale socket: {error}"))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(with_advice(&error)),
         Ok(_) => Err("in use by a process that answers".into()),
     }
+}
+
+fn with_advice(error: &io::Error) -> String {
+    let advice = if error.kind() == ErrorKind::PermissionDenied { "; run as root" } else { "" };
+    format!("{error}{advice}")
 }
 
 #[cfg(test)]

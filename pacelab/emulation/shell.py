@@ -102,7 +102,8 @@ def iperf_results(report: str) -> list[str]:
     if "error" in document:
         return [document["error"]]
     end = document["end"]
-    sums = (end["sum"],) if "sum" in end else (end["sum_received"], end["sum_sent"])
+    # For UDP, `sum` has what was sent. Old versions of iperf3 have nothing else.
+    sums = (end["sum_received"], end["sum_sent"]) if "sum_received" in end else (end["sum"],)
     return [f"{one['bits_per_second'] / BPS_PER_MBPS:.3g} Mbits/sec" for one in sums]
 
 

@@ -398,6 +398,8 @@ def test_iperf_results_of_tcp_and_udp() -> None:
     tcp = {"end": {"sum_received": {"bits_per_second": 1.5e6}, "sum_sent": {"bits_per_second": 2e6}}}
     assert iperf_results(json.dumps(tcp)) == ["1.5 Mbits/sec", "2 Mbits/sec"]
     assert iperf_results(json.dumps({"end": {"sum": {"bits_per_second": 1e6}}})) == ["1 Mbits/sec"]
+    udp = {"end": tcp["end"] | {"sum": {"bits_per_second": 2e6}}}
+    assert iperf_results(json.dumps(udp)) == ["1.5 Mbits/sec", "2 Mbits/sec"]
     assert iperf_results(json.dumps({"error": "no route"})) == ["no route"]
 
 

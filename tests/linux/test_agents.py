@@ -36,7 +36,7 @@ from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.documents import read_document
 from pacelab.emulation.plan import Hook, dump_plan, read_plan
 from pacelab.emulation.processes import Fork
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.schemes import HookSettings
 from pacelab_pacer.core.null import NullHook
@@ -286,6 +286,13 @@ def test_the_display_shows_the_end_even_if_its_process_group_is_ended() -> None:
         agent.close()
         assert screen.read() == '{"event": "end"}\n'
     assert child.wait(20) == 0
+
+
+def test_a_port_for_metrics_that_is_in_use_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(HostError, match=f"^--metrics {port}: Address already in use; choose another port$"):
+            run._listen(port)
 
 
 @needs_linux

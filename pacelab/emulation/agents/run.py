@@ -182,7 +182,7 @@ def _listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as error:
-        raise HostError(f"--metrics {port}: {error.strerror}; choose another port") from None
+        raise HostError(f"--metrics {port}: {os.strerror(error.errno or 0)}; choose another port") from None
 
 
 # A gateway's agent with a controller: the controller's orders, and the agent's reports.

@@ -383,7 +383,8 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
     }
     let number = |key: &str| file.at(&format!("pacelab.{key}")).and_then(Value::number);
     let preset = file.at("pacelab.preset").map_or(Some("sinr"), Value::text).unwrap_or_default();
-    let preset = named(preset).ok_or_else(|| format!("pacelab.preset: {preset:?}: must be ns2, standard or sinr"))?;
+    let preset = named(preset)
+        .ok_or_else(|| format!("pacelab.preset: {}: must be ns2, standard or sinr", said(file, "pacelab.preset")))?;
     let phy = file.at("pacelab.phy").map(|value| value.text().unwrap_or_default());
     let phy = phy.map(|name| {
         let found = if name == "802.11bg" {
@@ -391,7 +392,9 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
         } else {
             named(name).filter(|phy: &PhyKind| phy.format().is_none())
         };
-        found.ok_or_else(|| format!("pacelab.phy: {name:?}: must be 802.11a, 802.11b, 802.11g or 802.11bg"))
+        found.ok_or_else(|| {
+            format!("pacelab.phy: {}: must be 802.11a, 802.11b, 802.11g or 802.11bg", said(file, "pacelab.phy"))
+        })
     });
     let pcap = file.at("pacelab.pcap").map(|value| {
         let name = value.text().filter(|name| !name.is_empty());
@@ -588,6 +591,8 @@ model:
             ("}; model: { type = \"prob\"; default_prob = 7", "model.links, default_prob: probability 7"),
             ("}; model: { type = \"prob\"; default_prob = true", "model.default_prob: true: must be a number"),
             ("}; pacelab = 5; model: { type = \"snr\"", "pacelab: 5: must be a group"),
+            ("}; pacelab: { preset = 5", "pacelab.preset: 5: must be ns2, standard or sinr"),
+            ("}; pacelab: { phy = 5", "pacelab.phy: 5: must be 802.11a, 802.11b, 802.11g or 802.11bg"),
             ("}; pacelab: { seed = -5", "pacelab.seed: -5: must be a whole number"),
             ("}; pacelab: { rts_threshold = 1.5", "pacelab.rts_threshold: 1.5: must be a whole number"),
         ] {

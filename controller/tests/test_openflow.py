@@ -345,9 +345,7 @@ def test_a_link_that_cannot_be_written_ends_it(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         command.append(f"127.0.0.1:{free.getsockname()[1]}")
     with open("/dev/full", "w") as full:
-        ran = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, cwd=ROOT, check=False
-        )
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, cwd=ROOT, check=False)
     said = "pacelab: writing the link: No space left on device; give an output that can be written\n"
     assert (ran.returncode, ran.stderr, list(tmp_path.iterdir())) == (3, said, [])
 

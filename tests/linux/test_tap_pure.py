@@ -117,6 +117,15 @@ def test_mediumd_refuses_words_that_are_not_utf_8_in_one_line(tmp_path: Path) ->
         assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", message, 2)
 
 
+@pytest.mark.parametrize(
+    ("words", "prefix"), [(("wmediumd", "--check"), "wmediumd: --check"), (("--config",), "mediumd: --config")]
+)
+def test_mediumd_refuses_a_file_without_end(words: tuple[str, ...], prefix: str) -> None:
+    done = subprocess.run([find_mediumd(), *words, "/dev/zero"], capture_output=True, text=True, check=False)
+    message = f"{prefix} /dev/zero: is larger than 256 MiB\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
+
+
 @pytest.mark.thorough
 def test_the_drop_in_reads_the_links_of_a_thousand_stations_in_seconds(tmp_path: Path) -> None:
     file = tmp_path / "net.cfg"

@@ -146,13 +146,27 @@ fn print_status(json: bool) -> Result<(), FatalError> {
 }
 
 fn read_config(path: &Path) -> Result<String, FatalError> {
-    let mut text = String::new();
-    let result = if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
-    } else {
-        std::fs::read_to_string(path).map(|content| text = content)
-    };
-    result.map(|()| text).map_err(|error| FatalError::Usage(format!("--config {}: {error}", path.display())))
+    let content = if path == Path::new("-") { read_bounded(std::io::stdin()) } else { read_file(path) };
+    let text =
+        content.and_then(|content| String::from_utf8(content).map_err(|_| std::io::Error::other("must be UTF-8")));
+    text.map_err(|error| FatalError::Usage(format!("--config {}: {error}", path.display())))
+}
+
+/// The links of 1000 stations, all to all, take 6 MB.
+const LARGEST_FILE: u64 = 256 << 20;
+
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    read_bounded(File::open(path)?)
+}
+
+/// All octets of a file. Devices such as /dev/zero never end.
+fn read_bounded(file: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.take(LARGEST_FILE + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > LARGEST_FILE {
+        return Err(std::io::Error::other(format!("is larger than {} MiB", LARGEST_FILE >> 20)));
+    }
+    Ok(content)
 }
 
 fn die_with_parent() -> Result<(), FatalError> {
@@ -208,7 +222,7 @@ fn serve(options: &Options, config: Config) -> Result<(), FatalError> {
 /// The network of wmediumd's configuration file, with the settings from the environment.
 fn read_wmediumd_file(option: &str, config: &Path) -> Result<WmediumdNetwork, FatalError> {
     let describe = |error: String| FatalError::Usage(format!("{option} {}: {error}", config.display()));
-    let content = std::fs::read(config).map_err(|error| describe(error.to_string()))?;
+    let content = read_file(config).map_err(|error| describe(error.to_string()))?;
     if content.starts_with(&UTF_16_MARKS[0]) || content.starts_with(&UTF_16_MARKS[1]) {
         return Err(describe("is encoded in UTF-16; save it as UTF-8".into()));
     }

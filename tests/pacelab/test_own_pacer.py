@@ -437,12 +437,12 @@ def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pyte
     [
         (
             ("paper: own", "paper: fu"),
-            "claim file mine.yaml, line 7, key the whole: id must be fu-NAME, not 'own-mine' (found {'schema':",
+            "claim file mine.yaml, line 8, key the whole: id must be fu-NAME, not 'own-mine' (found {'schema':",
         ),
         (("own", "fu"), "claim file mine.yaml: fu-mine: use each id once, and a paper of your own, for example own"),
         (
             ("goodput_kbps", "beauty"),
-            "claim file mine.yaml, line 24, key checks.0.measure: of must be one of goodput_kbps, fairness,",
+            "claim file mine.yaml, line 25, key checks.0.measure: of must be one of goodput_kbps, fairness,",
         ),
         (
             ("rate: 2", "rates: 2"),
@@ -450,15 +450,15 @@ def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pyte
         ),
         (
             ("rate: 2", "seed: 2"),
-            "claim file mine.yaml, line 13, key scenario: 'seed' is neither an option nor an axis here; use",
+            "claim file mine.yaml, line 14, key scenario: 'seed' is neither an option nor an axis here; use",
         ),
         (
             ("rts: [off, on]", "seed: [1, 2]"),
-            "claim file mine.yaml, line 13, key scenario: 'seed' is neither an option nor an axis here; use",
+            "claim file mine.yaml, line 14, key scenario: 'seed' is neither an option nor an axis here; use",
         ),
         (
             ("rate: 2", "seconds: 2"),
-            "claim file mine.yaml, line 13, key scenario: 'seconds' is neither an option nor an axis here; use",
+            "claim file mine.yaml, line 14, key scenario: 'seconds' is neither an option nor an axis here; use",
         ),
         (None, "claim file mine.yaml is empty; `pacelab new claim NAME` writes an example"),
     ],

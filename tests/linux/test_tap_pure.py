@@ -117,6 +117,16 @@ def test_mediumd_refuses_words_that_are_not_utf_8_in_one_line(tmp_path: Path) ->
         assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", message, 2)
 
 
+def test_the_drop_in_does_not_write_its_capture_over_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "net.cfg"
+    file.write_text(IDS)
+    words = [find_mediumd(), "wmediumd", "-c", file, "-p", file]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    message = f"wmediumd: capture file {file}: exists, and is no capture; choose another name\n"
+    assert (done.stderr, done.returncode) == (message, 2)
+    assert file.read_text() == IDS
+
+
 @pytest.mark.parametrize(
     ("words", "prefix"), [(("wmediumd", "--check"), "wmediumd: --check"), (("--config",), "mediumd: --config")]
 )

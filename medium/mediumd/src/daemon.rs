@@ -240,6 +240,8 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8, capture: Option
     let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
     let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
     let network = read_wmediumd_file("-c", config)?;
+    let capture = capture.or(network.capture().map(PathBuf::from));
+    capture.as_deref().map_or(Ok(()), check_capture)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     allow_descriptors(OF_ALL)?;
@@ -259,7 +261,6 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8, capture: Option
     }
     let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // optional: needs a privilege
     let format = Radios::new(macs.clone(), Phy::of(network.phy(0), true).rates_bps());
-    let capture = capture.or(network.capture().map(PathBuf::from));
     let air = AirConfig { trace: capture.is_some(), ..with_null_station(network.air()) };
     let mut carrier = Carrier::new(air, format);
     if let Some(path) = capture {
@@ -284,6 +285,24 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8, capture: Option
     }
     air.stop().map_err(FatalError::Bug)?;
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
+}
+
+/// The first octets of a pcapng file and of the four kinds of pcap files.
+const CAPTURES: [[u8; 4]; 5] =
+    [*b"\x0a\x0d\x0d\x0a", *b"\xa1\xb2\xc3\xd4", *b"\xd4\xc3\xb2\xa1", *b"\xa1\xb2\x3c\x4d", *b"\x4d\x3c\xb2\xa1"];
+
+/// A capture may replace a capture or an empty file, and no other file, such as the configuration.
+fn check_capture(path: &Path) -> Result<(), FatalError> {
+    if !std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return Ok(());
+    }
+    let mut start = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    if read.is_ok() && CAPTURES.contains(&start) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(FatalError::Usage(format!("capture file {path}: exists, and is no capture; choose another name")))
 }
 
 fn open_capture(path: &Path) -> Result<Capture, FatalError> {
@@ -339,4 +358,26 @@ fn watch_signals() -> nix::Result<SignalFd> {
 fn wakeup() -> Result<Arc<EventFd>, FatalError> {
     let fd = EventFd::new().map_err(|error| FatalError::Host(format!("eventfd: {error}")))?;
     Ok(Arc::new(fd))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_replaces_a_capture_and_no_other_file() {
+        let path = std::env::temp_dir().join(format!("mediumd-capture-{}", std::process::id()));
+        assert!(check_capture(&path).is_ok(), "no file");
+        for (content, replaced) in [
+            (&b""[..], true),
+            (b"\x0a\x0d\x0d\x0a\x1c\0\0\0", true),
+            (b"\xd4\xc3\xb2\xa1\x02\0\x04\0", true),
+            (b"ifaces: {};", false),
+            (b"ab", false),
+        ] {
+            std::fs::write(&path, content).expect("a file");
+            assert_eq!(check_capture(&path).is_ok(), replaced, "{content:?}");
+        }
+        std::fs::remove_file(&path).expect("the file");
+    }
 }

@@ -455,7 +455,7 @@ def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
 
 
 def test_a_silent_interval_is_named(open_demo) -> None:
-    """With AODV, a station may wait a second for a route: nothing is drawn."""
+    """For example the one of `window` with AODV, 4 hops, a window of 12 and seed 1."""
     page = open_demo("hidden")
     assert page.locator(".silence").is_hidden()
     page.evaluate("""() => {

@@ -272,7 +272,8 @@ def without_workers(page: Any, _address: str) -> None:
         headers = {**response.headers, "content-security-policy": "worker-src 'none'"}
         route.fulfill(response=response, headers=headers)
 
-    page.route("**/lab/index.html", answer)
+    # Once: JupyterLab then reads its own page again, and that answer could be under way when the test ends.
+    page.route("**/lab/index.html", answer, times=1)
 
 
 STATES: dict[str, tuple[Callable[[Any, str], None], str]] = {

@@ -344,7 +344,8 @@ def curves(
     marks: Sequence[float] = (),
     halves: Mapping[str, Sequence[float]] = MappingProxyType({}),
 ) -> Picture:
-    """Lines over common x values, each with a marker; `marks` are dotted vertical lines. Schemes have a fixed style.
+    """Lines over common x values, each with a marker; `marks` are dotted vertical lines; those outside the x values are
+    left out. Schemes have a fixed style.
 
     `halves` gives lines an error bar at each point: half the width of its interval, by the line's name.
     """
@@ -358,7 +359,7 @@ def curves(
                 raise ConfigError(
                     f"curves: {what} {name!r} must have one value for each of the {len(x)} x values, not {len(values)}"
                 )
-    drawn: list[Mark] = [Rule(at=mark, line=":") for mark in marks]
+    drawn: list[Mark] = [Rule(at=mark, line=":") for mark in marks if min(x) <= mark <= max(x)]
     numbers: list[float] = []
     for place, (name, values) in enumerate(lines.items()):
         bars = tuple(halves.get(name, ()))

@@ -21,6 +21,7 @@ from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_la
 from pacelab.console import Interrupted
 from pacelab.errors import ConfigError
 from pacelab.figures.airlog import read_records
+from pacelab.figures.chart import Rule
 from pacelab.figures.figures import image
 from pacelab.figures.in_matplotlib import draw_chart
 from pacelab.figures.timeline import choose_window
@@ -369,6 +370,13 @@ def axes_of(picture: lab.Picture) -> list[Axes]:
     """The axes of a figure as matplotlib draws them."""
     assert picture.chart is not None
     return draw_chart(picture.chart).axes
+
+
+def test_a_mark_outside_the_x_values_is_left_out() -> None:
+    """h/4 of a chain of three hops: no window is smaller than one packet."""
+    shown = lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="window", ylabel="kbit/s", marks=[0.75, 1.75, 8])
+    assert shown.chart is not None
+    assert [mark.at for mark in shown.chart.panels[0].marks if isinstance(mark, Rule)] == [1.75]
 
 
 def test_a_gain_below_zero_is_within_its_picture() -> None:

@@ -28,8 +28,8 @@ def demo(
         str | None,
         Argument(
             help=f"A demonstration ({', '.join(DEMOS)}), new (draw a network), a design problem "
-            f"({', '.join(PROBLEMS)}), a topology's name, or a .yaml or .py file. Without a name, the page lists the "
-            "demonstrations."
+            f"({', '.join(PROBLEMS)}), a topology's name, or a .yaml or .py file. Without a name, a page links to "
+            "the demonstrations, the problems and new."
         ),
     ] = None,
     *,

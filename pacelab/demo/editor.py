@@ -171,7 +171,8 @@ def editor_page(session: EditorSession, *, recorded: bool = False, pyodide: str 
     ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
     if loss is not None:
         ranges |= {"exponent": loss.exponent, "shadowing_db": loss.shadowing_db}
-    page = {
+    page: JsonObject = {
+        "title": session.problem.title if session.problem else None,
         "question": session.problem.question if session.problem else QUESTION,
         "goals": [goal.for_page() for goal in session.problem.goals] if session.problem else [],
         "file": {
@@ -208,7 +209,7 @@ def editor_page(session: EditorSession, *, recorded: bool = False, pyodide: str 
         page["recorded"] = compressed_text(json.dumps(runs, allow_nan=False).encode())
     if pyodide:
         page["pyodide"] = {"address": pyodide, "opened": session.opened, "worker": static(PYTHON_WORKER)}
-    return data_page(f"PaceLab: {topology.name}", page, script(*MODULES))
+    return data_page(f"PaceLab: {page['title'] or topology.name}", page, script(*MODULES))
 
 
 def export_editor(session: EditorSession, path: Path, *, pyodide: str = "") -> None:

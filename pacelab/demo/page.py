@@ -11,7 +11,6 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from pacelab.demo.catalog import DEMOS
 from pacelab.demo.model import Demo
 from pacelab.demo.runs import recorded_runs
 from pacelab.documents import JsonObject
@@ -87,16 +86,7 @@ def data_page(title: str, data: JsonObject, script: str) -> str:
     """A page with `data` as JSON in the element "demo", for its `script`."""
     # In JSON, "<" could end the script element ("</") or hide its end ("<!--").
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    return _document(title, Template(static("app.html")).substitute(data=text, script=script))
-
-
-def index(query: str = "") -> str:
-    """A page that lists the demonstrations. `query` is appended to each link."""
-    rows = "\n".join(
-        f'<li><a href="/{name}{html.escape(query)}">{html.escape(demo.title)}</a>: {html.escape(demo.question)}</li>'
-        for name, demo in DEMOS.items()
-    )
-    return _document("PaceLab: demonstrations", Template(static("index.html")).substitute(rows=rows))
+    return html_page(title, Template(static("app.html")).substitute(data=text, script=script))
 
 
 def export(demo: Demo, path: Path) -> None:
@@ -104,6 +94,7 @@ def export(demo: Demo, path: Path) -> None:
     write_file(path, (recorded_page if demo.python else page)(demo).encode())
 
 
-def _document(title: str, body: str) -> str:
+def html_page(title: str, body: str) -> str:
+    """A page with the component's style."""
     template = Template(static("page.html"))
     return template.substitute(title=html.escape(title), style=static("style.css"), body=body)

@@ -38,6 +38,7 @@ class Problem:
     """What to do, and the goals."""
 
     name: str
+    title: str
     question: str
     goals: tuple[Goal, ...]
 
@@ -53,6 +54,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
         for problem in (
             Problem(
                 name="solve-hide",
+                title="Hide two senders",
                 question="Move the nodes so that the two senders are hidden from each other: without RTS/CTS both "
                 "lose most of their goodput, and RTS/CTS repairs that.",
                 goals=(
@@ -64,6 +66,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             ),
             Problem(
                 name="solve-reuse",
+                title="Let two pairs send at once",
                 question="Move the nodes so that both pairs have their full goodput. No two nodes may be more than "
                 "720 m apart.",
                 goals=(
@@ -74,6 +77,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             ),
             Problem(
                 name="solve-starve",
+                title="Starve a link",
                 question="Move H and I so that RTS/CTS starves the link from E to F, which loses nothing without "
                 "RTS/CTS.",
                 goals=(

@@ -20,11 +20,13 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from pacelab.demo.catalog import DEMOS
-from pacelab.demo.editor import EditorSession, editor_page
+from pacelab.demo.editor import NEW, EditorSession, editor_page, open_editor
 from pacelab.demo.editor import run_change as run_editor_change
+from pacelab.demo.listing import listing
 from pacelab.demo.live import Live
 from pacelab.demo.model import Demo
-from pacelab.demo.page import index, live_page, page
+from pacelab.demo.page import live_page, page
+from pacelab.demo.problems import PROBLEMS
 from pacelab.demo.runs import read_change, run_change
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError, HostError
@@ -80,9 +82,12 @@ class _Handler(BaseHTTPRequestHandler):
         if name is None:
             return
         if not name:
-            self._send(HTTPStatus.OK, index(f"?token={self.server.token}"), "text/html")
+            self._send(HTTPStatus.OK, listing(f"?token={self.server.token}"), "text/html")
         elif name in self.server.demos:
             self._send(HTTPStatus.OK, page(self.server.demos[name]), "text/html")
+        elif name in (NEW, *PROBLEMS):
+            # NewReno runs in the page, so this network needs no session of the server.
+            self._send(HTTPStatus.OK, editor_page(open_editor(name, ["newreno"])), "text/html")
         elif name == "editor" and self.server.editor is not None:
             self._send(HTTPStatus.OK, editor_page(self.server.editor), "text/html")
         elif name == "live" and self.server.live is not None:
@@ -90,7 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif name == "live/events" and self.server.live is not None:
             self._stream(self.server.live)
         else:
-            self._send(HTTPStatus.NOT_FOUND, f"no such demonstration; choose one of {', '.join(DEMOS)}")
+            known = ", ".join((*DEMOS, *PROBLEMS, NEW))
+            self._send(HTTPStatus.NOT_FOUND, f"no such demonstration; choose one of {known}")
 
     def do_POST(self) -> None:
         name = self._authorized_path(origin_needed=True)

@@ -16,6 +16,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 
 from pacelab import Experiment, run  # noqa: E402
 from pacelab.demo.editor import RECORDED_SEEDS, export_editor, open_editor  # noqa: E402
+from pacelab.demo.problems import PROBLEMS  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.experiment.air_config import compile_air  # noqa: E402
 from pacelab_topologies.registry import KINDS  # noqa: E402
@@ -590,6 +591,7 @@ def place_all(page: Any, places: dict[int, tuple[float, float]]) -> None:
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_a_problems_goals_turn_green_when_they_are_met(name: str, open_page: Any) -> None:
     page = open_page(name)
+    assert page.locator("h1").inner_text() == PROBLEMS[name].title
     goals = page.locator(".goals li")
     assert page.locator(".goals .met").count() < goals.count(), "the starting network is no solution"
     for places in SOLUTIONS[name]:

@@ -20,7 +20,7 @@ from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
 from pacelab.demo.editor import MODULES as EDITOR_MODULES
 from pacelab.demo.network import MODULES as NETWORK_MODULES
-from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, recorded_page, script, static
+from pacelab.demo.page import MODULES, bundle, engine_bytes, page, recorded_page, script, static
 from pacelab.demo.runs import initial_change, read_change, recorded_runs, run_change
 from pacelab.demo.widget import module, reply
 from pacelab.errors import ConfigError, HostError
@@ -121,12 +121,6 @@ def _section_ids(module: bytes) -> list[int]:
                 break
         at += size
     return ids
-
-
-def test_index_lists_all_and_keeps_the_token() -> None:
-    text = index("?token=a&b")
-    for name in DEMOS:
-        assert f'href="/{name}?token=a&amp;b"' in text
 
 
 def test_unknown_demo_is_refused_with_the_known_ones() -> None:

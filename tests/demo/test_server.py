@@ -17,9 +17,11 @@ import pytest
 from pacelab import Experiment, run
 from pacelab.cli.demo_command import demo as demo_command
 from pacelab.demo import runs
-from pacelab.demo.catalog import find_demo
+from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.editor import open_editor
 from pacelab.demo.editor import run_change as run_editor_change
+from pacelab.demo.listing import listing
+from pacelab.demo.problems import PROBLEMS
 from pacelab.demo.runs import initial_change
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.errors import ConfigError, HostError
@@ -47,10 +49,19 @@ def get(server: DemoServer, path: str, **headers: str) -> tuple[int, str]:
         connection.close()
 
 
-def test_server_lists_for_the_token(server: DemoServer) -> None:
+@pytest.mark.usefixtures("engine")
+def test_the_list_leads_to_demonstrations_problems_and_an_empty_network(server: DemoServer) -> None:
     status, text = get(server, f"/?token={server.token}")
     assert status == 200
-    assert "Hidden terminals" in text
+    links = re.findall(r'<a href="([^"]+)"', text)
+    assert links == [f"/{name}?token={server.token}" for name in (*DEMOS, *PROBLEMS, "new")]
+    for link, part in ((links[0], "pacelab-demo"), *((link, "pacelab-editor") for link in links[len(DEMOS) :])):
+        status, text = get(server, link)
+        assert (status, part in text) == (200, True), link
+
+
+def test_the_list_escapes_its_query() -> None:
+    assert 'href="/new?token=a&amp;b"' in listing("?token=a&b")
 
 
 @pytest.mark.parametrize("path", ["/", "/hidden", "/?token=", "/?token=wrong", "/hidden?token=%ff"])

@@ -34,6 +34,7 @@ from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.editor import export_editor, open_editor
 from pacelab.demo.page import export
+from pacelab.demo.problems import PROBLEMS
 from pacelab.figures.page import script
 from pacelab_labs.interactive import NO_BUTTONS, NO_CONTROLS
 from pacelab_topologies.registry import KINDS
@@ -138,6 +139,13 @@ def live(pages: Path) -> None:
             f"[Open the demonstration](live/{name}.html).{holds} On your computer, this command writes the page:\n\n"
             f"    pacelab demo {name} --export {name}.html\n"
         )
+    for name in PROBLEMS:
+        export_editor(open_editor(name, ["newreno"]), pages / "live" / f"{name}.html")
+    problems = "\n".join(f"- [{each.title}](live/{name}.html): {each.question}" for name, each in PROBLEMS.items())
+    rows.append(
+        "## Design problems\n\nChange a network until it does what the page asks. The page marks each goal that is "
+        f"met.\n\n{problems}\n\nOn your computer: `pacelab demo {next(iter(PROBLEMS))}`.\n"
+    )
     text = (
         "# Live demonstrations\n\nEach demonstration is one file. You can save it and show it without a network. "
         "[How to use them](docs/demos.md) in a lecture, on slides or in a notebook.\n\n"

@@ -335,7 +335,7 @@ export class PacelabEditor extends HTMLElement {
 
   draw() {
     const { network } = this;
-    this.querySelector("h1").textContent = network.name;
+    this.querySelector("h1").textContent = this.page.title ?? network.name;
     this.querySelector("[name='network']").value = network.name;
     this.querySelector("[name='rts']").checked = network.rts;
     this.querySelector("[name='routing']").value = network.routing;

@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TOTAL_S, COMPUTING_S = 120.0, 20.0
 """Targets on two idle cores."""
+GOAL_S = 60.0
+"""Goal of the whole on two idle cores of a fast computer. It has no effect on the exit code."""
 
 
 def main() -> int:
@@ -34,6 +36,8 @@ def main() -> int:
         values = [row[place] for row in rows]
         met = met and statistics.median(values) < target_s
         print(f"{name}: median {statistics.median(values):.0f} s of {len(values)}; target below {target_s:g} s")
+    goal = "reached" if statistics.median(row[0] for row in rows) < GOAL_S else "not reached"
+    print(f"make lab: goal on a fast computer {GOAL_S:g} s: {goal}")
     return 0 if met else 1
 
 

@@ -289,6 +289,30 @@ def test_offsets_count(due: str, submitted: str, days: int) -> None:
     assert LateRule(due=parse_time(due)).days(submitted) == days
 
 
+@pytest.mark.parametrize(
+    ("due", "submitted", "extension_days", "days"),
+    [
+        ("2026-10-31T23:59", "2026-11-01T23:30-08:00", 0, 1),  # the day has 25 hours
+        ("2026-10-31T23:59", "2026-11-02T00:10-08:00", 0, 2),
+        ("2026-10-31T23:59", "2026-11-07T23:59-08:00", 7, 0),
+        ("2026-10-31T23:59", "2026-11-08T00:10-08:00", 7, 1),
+        ("2027-03-13T23:59", "2027-03-14T23:59-07:00", 0, 1),  # the day has 23 hours
+        ("2027-03-13T23:59", "2027-03-15T00:10-07:00", 0, 2),
+    ],
+)
+def test_a_day_on_which_clocks_change_is_one_day(
+    due: str,
+    submitted: str,
+    extension_days: float,
+    days: int,
+    eight_hours_behind: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "PST8PDT,M3.2.0,M11.1.0")
+    time.tzset()
+    assert LateRule(due=parse_time(due)).days(submitted, extension_days) == days
+
+
 @pytest.mark.usefixtures("eight_hours_behind")
 def test_an_impossible_time_is_refused() -> None:
     with pytest.raises(ConfigError, match="give both an offset"):

@@ -121,6 +121,29 @@ def test_a_users_module_runs_as_it_was_read(tmp_path: Path, monkeypatch: pytest.
     assert worker.reply(["", "call", None, "name", [], {}])[2] == "\u65e5\u672c"
 
 
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+def test_check_reads_the_same_modules_as_grade(tmp_path: Path, engine: None, suffix: str) -> None:
+    source = f"from tools.mean import mean\n{TEMPLATE}"
+    main = tmp_path / f"gateway_pacer{suffix}"
+    main.write_bytes(source.encode() if suffix == ".py" else notebook(source))
+    modules = {
+        "tools/__init__.py": "",
+        "tools/mean.py": "import zz_last\nmean = zz_last\n",
+        "zz_last.py": "",
+        **{f"other_{number}.py": "" for number in range(handout.MAX_FILES)},
+        "venv/mean.py": "",
+        "pacelab/__init__.py": "raise ImportError\n",
+    }
+    for name, text in modules.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    verdict = handout.check_file(main, ASSIGNMENT)
+    assert verdict.problems == ()
+    graded, *imported = verdict.received
+    assert graded == f"{main.name}: graded"
+    assert imported == [f"{name}: imported" for name in ("tools/__init__.py", "tools/mean.py", "zz_last.py")]
+
+
 def test_without_a_sandbox_unavailable_imports_are_reported(
     tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -619,6 +620,14 @@ def test_reports_escape_what_students_wrote() -> None:
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "fix &lt;this&gt;" in page
+
+
+def test_each_link_of_a_report_has_a_section() -> None:
+    made = verdict("Ann", 50)
+    passed = replace(made.results[0], id="b", title="right", status="passed")
+    page = html_report(replace(made, results=(*made.results, passed)))
+    assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page) == ["a"]
+    assert "<td>right</td>" in page
 
 
 def test_a_verdict_survives_its_json() -> None:

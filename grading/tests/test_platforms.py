@@ -240,6 +240,13 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
 
 
+def test_a_zip_of_githubs_folder_is_the_same_as_the_folder(tmp_path: Path) -> None:
+    place, students = github_folder(tmp_path / "clone"), read_roster(github_roster(tmp_path))
+    files = {str(path.relative_to(place.parent)): path.read_text() for path in place.rglob("*.py")}
+    packed = zipped(tmp_path / "clone.zip", files)
+    assert received([packed], students).submissions == received([place], students).submissions
+
+
 def test_files_handed_in_again_are_one_hand_in(tmp_path: Path) -> None:
     for number, part in enumerate(("smithann_12_34_window.py", "smithann_12_36_window-1.py", "doejo_13_35_window.py")):
         (tmp_path / part).write_text(numbered(number))

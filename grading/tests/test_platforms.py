@@ -240,6 +240,23 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
 
 
+@pytest.mark.parametrize("junk", [".DS_Store", "._window.py", "__MACOSX/._window.py", "__pycache__/window.pyc"])
+@pytest.mark.parametrize("top", ["", "export/"])
+def test_a_hand_in_with_only_files_of_tools_is_not_missing(tmp_path: Path, junk: str, top: str) -> None:
+    names = [f"S{number}_{number}_assignsubmission_file_" for number in range(4)]
+    files = {f"{top}{name}/{'window.py' if number else junk}": numbered(number) for number, name in enumerate(names)}
+    packed = zipped(tmp_path / "moodle.zip", files)
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path / "unzipped")
+    for place in (packed, tmp_path / "unzipped"):
+        assert [(made.student, made.source is None) for made in received([place]).submissions] == [
+            ("S0", True),
+            ("S1", False),
+            ("S2", False),
+            ("S3", False),
+        ]
+
+
 def test_a_zip_of_githubs_folder_is_the_same_as_the_folder(tmp_path: Path) -> None:
     place, students = github_folder(tmp_path / "clone"), read_roster(github_roster(tmp_path))
     files = {str(path.relative_to(place.parent)): path.read_text() for path in place.rglob("*.py")}

@@ -5,6 +5,7 @@ the import.
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import re
@@ -18,6 +19,7 @@ import pytest
 
 from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
+from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.grade.received import known_names
 from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive import platforms
@@ -238,6 +240,17 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
         place = tmp_path / "unzipped"
     inner = next(place.iterdir()) if platform == "gradescope" else place
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
+
+
+def test_the_documented_pattern_matches_a_file(tmp_path: Path) -> None:
+    texts = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8"), inspect.getsource(GradeOptions)
+    for text, pattern in zip(texts, (r"--names '([^']+)'", r"whole names, as (\S+)\""), strict=True):
+        (shown,) = re.findall(pattern, text)
+        known = KnownNames(pattern=name_pattern(shown.replace("\\\\", "\\")))
+        (tmp_path / "Ann Lee_12.py").write_text(TEMPLATE)
+        (tmp_path / "Bo Ray_13.py").write_text(TEMPLATE)
+        found = collect([tmp_path], ASSIGNMENT, known).submissions
+        assert [(made.student, made.identity) for made in found] == [("Ann Lee", "12"), ("Bo Ray", "13")]
 
 
 @pytest.mark.parametrize("junk", [".DS_Store", "._window.py", "__MACOSX/._window.py", "__pycache__/window.pyc"])

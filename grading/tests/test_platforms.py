@@ -242,6 +242,15 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
 
 
+@pytest.mark.parametrize("pattern", [None, r"(?P<student>\w+)\.(py|ipynb)"])
+def test_a_file_named_after_its_student_needs_no_other_name(tmp_path: Path, pattern: str | None) -> None:
+    for name in ("ann.py", "bob.py", "cem.py"):
+        (tmp_path / name).write_text(TEMPLATE)
+    known = KnownNames(pattern=None if pattern is None else name_pattern(pattern))
+    found = collect([tmp_path], ASSIGNMENT, known).submissions
+    assert [(made.student, made.problems) for made in found] == [("ann", ()), ("bob", ()), ("cem", ())]
+
+
 def test_the_documented_pattern_matches_a_file(tmp_path: Path) -> None:
     texts = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8"), inspect.getsource(GradeOptions)
     for text, pattern in zip(texts, (r"--names '([^']+)'", r"whole names, as (\S+)\""), strict=True):

@@ -93,6 +93,8 @@ class HandIn:
     """In order of precedence, if known: Canvas's newest first."""
     problems: list[str] = field(default_factory=list)
     """What was odd about the names."""
+    named_after_student: bool = False
+    """Its only file has the name of its student, as the instructor wants it, and not that of the assignment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,6 +369,7 @@ def _by_pattern(
         key = (identity, student)
         mine = found.setdefault(key, HandIn(platform=platform, name=student, identity=identity))
         name = "/".join(item.parts[1:]) or groups.get("file") or item.name
+        mine.named_after_student = platform == BY_NAMES and name == item.name
         time = groups.get("time", "")
         if time != newest.setdefault(key, time):
             name = name_of_duplicate(name, f"attempt {time}")

@@ -538,6 +538,21 @@ def test_a_run_without_the_earlier_due_time_says_so(tmp_path: Path, capsys: pyte
         assert ("repeat --due TIME" in capsys.readouterr().err) is told
 
 
+@pytest.mark.usefixtures("engine", "one_judge_process")
+def test_reports_of_students_who_are_not_named_now_are_not_to_be_deleted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ann", "bob"):
+        (tmp_path / f"{name}.py").touch()
+    told = []
+    for names in (("ann", "bob"), ("ann",)):
+        places = [tmp_path / f"{name}.py" for name in names]
+        grade_command(submissions=places, assignment="1", out=tmp_path / "out", weak_walls=True, zero_unreadable=True)
+        (line,) = [line for line in capsys.readouterr().err.splitlines() if "not of this run" in line] or [""]
+        told.append(line.partition("reports/bob.html, reports/bob.txt; ")[2])
+    assert told == ["", "repeat the command with all hand-ins, and if it still names these files, delete them"]
+
+
 def test_a_rubric_with_another_sum_is_refused() -> None:
     first = find_assignment(1)
     with pytest.raises(ConfigError, match="assignment 1, version 1: its checks have 92 points"):

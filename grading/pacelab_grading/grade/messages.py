@@ -41,13 +41,15 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
 def _print_files(out: Path, recorded: Recorded) -> None:
     if recorded.exported:
         log(f"to import into the platform: {', '.join(recorded.exported)} in {out}")
-    if recorded.left_over:
-        log(f"not of this run, but still in {out}: {_shortened(recorded.left_over, ', ')}; delete these files")
     if recorded.missing:
         log(
             f"without a hand-in now, but graded by an earlier run: {_shortened(recorded.missing, '; ')}. Name all "
             "hand-ins of the assignment in one command; these students get no 0 while gradebook.csv is there"
         )
+    if recorded.left_over:
+        again = "repeat the command with all hand-ins, and if it still names these files, delete them"
+        remedy = again if recorded.missing else "delete these files"
+        log(f"not of this run, but still in {out}: {_shortened(recorded.left_over, ', ')}; {remedy}")
     missing = sum(row.status == "missing" for row in recorded.rows)
     tables = [name for name in recorded.exported if name.endswith(".csv")]
     if missing and tables and unmatched_rows(recorded.rows):

@@ -663,6 +663,11 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
 
 
+def test_gradescope_shows_students_no_advice_about_the_machine() -> None:
+    made = replace(verdict("Ann", 50), notes=("pacelab 1, assignment 3/1", "sandbox: limits", "start it with x"))
+    assert results(made)["output"].splitlines() == ["fix <this>", "pacelab 1, assignment 3/1", "sandbox: limits"]
+
+
 def test_hidden_checks_show_no_reasons() -> None:
     assert "<b>" in text_report(verdict("Ann", 5))
     assert "<b>" not in text_report(verdict("Ann", 5), hidden=False)

@@ -13,11 +13,9 @@ from pacelab_grading.grade.received import REQUESTS, Received
 from pacelab_grading.grade.recorded import Recorded
 from pacelab_grading.records.gradebook import Row, late_without_time, unmatched_rows
 from pacelab_grading.records.requests import DECIDED
-from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict, to_json
+from pacelab_grading.rubric.verdict import NOT_GRADED, STANDARD_NOTES, Verdict, to_json
 
 SHOWN, SHOWN_NAMES, SHOWN_REASONS = 20, 5, 3
-STANDARD_NOTES = 2
-"""Notes that each verdict begins with: version and sandbox."""
 
 
 def report(options: GradeOptions, received: Received, judged: Judged, recorded: Recorded) -> None:

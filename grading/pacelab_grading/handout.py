@@ -191,8 +191,9 @@ def _other_modules(file: Path) -> dict[str, bytes]:
         for place in wanted:
             modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
             for path in modules[: MAX_FILES - len(found)]:
-                texts.append(_read(path))
-                found[path.relative_to(folder).as_posix()] = texts[-1]
+                with contextlib.suppress(OSError):  # without permission to read it, the report says that it is missing
+                    texts.append(_read(path))
+                    found[path.relative_to(folder).as_posix()] = texts[-1]
     return found
 
 

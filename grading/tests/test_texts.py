@@ -144,6 +144,23 @@ def test_check_reads_the_same_modules_as_grade(tmp_path: Path, engine: None, suf
     assert imported == [f"{name}: imported" for name in ("tools/__init__.py", "tools/mean.py", "zz_last.py")]
 
 
+def test_check_names_a_module_that_cannot_be_read(
+    tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE).write_text(f"import locked\n{TEMPLATE}")
+    (tmp_path / "locked.py").touch()
+    read_bytes = handout._read
+
+    def denied(path: Path) -> bytes:
+        if path.name == "locked.py":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(handout, "_read", denied)
+    (problem,) = handout.check_file(tmp_path / FILE, ASSIGNMENT).problems
+    assert problem.startswith(f"{FILE}, line 1: locked is not available when it is graded and was left out")
+
+
 def test_without_a_sandbox_unavailable_imports_are_reported(
     tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

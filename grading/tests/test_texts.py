@@ -44,6 +44,16 @@ def test_a_file_is_read_in_its_declared_encoding(line: str, encoding: str) -> No
     assert (found.source, found.problems) == (f"{line}\n{TEMPLATE}", ())
 
 
+def test_quotes_that_windows_wrote_are_read() -> None:
+    quotes = TEMPLATE.replace('"3/1"', "\u201c3/1\u201d")
+    found = read(quotes.encode("cp1252"))
+    assert (found.source, found.version) == (TEMPLATE, 1)
+    assert "is not UTF-8 (line 15) and was read as Windows-1252" in found.problems[0]
+    undefined = read(TEMPLATE.encode() + b"# \x93\x81\n")
+    assert undefined.source == f"{TEMPLATE}# \x93\x81\n"
+    assert "was read as Latin-1" in undefined.problems[0]
+
+
 @pytest.mark.parametrize("ends", ["\r", "\r\n"])
 def test_all_line_ends_are_accepted(ends: str) -> None:
     found = read(TEMPLATE.replace("\n", ends).encode())

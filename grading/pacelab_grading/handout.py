@@ -14,6 +14,7 @@ import ast
 import contextlib
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,8 +26,8 @@ from pacelab_grading.assignments import ASSIGNMENTS
 from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.labs.rubrics import LABS
 from pacelab_grading.receive.collect import MAX_FILES
-from pacelab_grading.receive.places import split_name
-from pacelab_grading.receive.statements import lacking
+from pacelab_grading.receive.places import JUNK, split_name
+from pacelab_grading.receive.statements import PACKAGE, lacking
 from pacelab_grading.receive.submission import read_submission, stated_number
 from pacelab_grading.rubric.assignment import Assignment, Number
 from pacelab_grading.rubric.verdict import Verdict
@@ -34,6 +35,8 @@ from pacelab_grading.sandbox.box import Walls, walls
 from pacelab_grading.text.source_file import decoded, most_bytes
 
 MANIFEST = ".pacelab-handout.json"
+IMPORTS = re.compile(r"\b(?:import|from)\b.*")
+"""Lines with imports, in Python and in the JSON of a notebook."""
 
 
 def files_of(assignment: Assignment) -> dict[str, bytes]:
@@ -151,7 +154,7 @@ def assignment_of(file: Path) -> Number | None:
 
 def check_file(file: Path, assignment: Assignment) -> Verdict:
     """Run the public checks."""
-    files = {file.name: _read(file)} | {path.name: _read(path) for path in _other_modules(file)}
+    files = {file.name: _read(file)} | _other_modules(file)
     submission = read_submission("your file", files, assignment, main=file.name)
     protection = _walls()
     if protection.none and submission.source is not None:  # this process imports any installed package
@@ -172,10 +175,33 @@ def _walls() -> Walls:
         return NO_WALLS
 
 
-def _other_modules(file: Path) -> list[Path]:
-    """Modules in the same folder, which the file may import."""
-    others = sorted(path for path in file.resolve().parent.glob("*.py") if path.is_file() and path.name != file.name)
-    return others[:MAX_FILES]
+def _other_modules(file: Path) -> dict[str, bytes]:
+    """The modules in the same folder that the file may import: path below the folder -> content.
+
+    They are those whose names are in an import of the file or of another such module. A folder can be a package.
+    """
+    folder = file.resolve().parent
+    left = [place for place in sorted(folder.glob("*")) if _is_module(place) and place.name != file.name]
+    found: dict[str, bytes] = {}
+    texts = [_read(file)]
+    while texts:
+        words = set(re.findall(r"\w+", " ".join(IMPORTS.findall(decoded(texts.pop())[0]))))
+        wanted = [place for place in left if place.stem in words]
+        left = [place for place in left if place not in wanted]
+        for place in wanted:
+            modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
+            for path in modules[: MAX_FILES - len(found)]:
+                with contextlib.suppress(OSError):  # without permission to read it, the report says that it is missing
+                    texts.append(_read(path))
+                    found[path.relative_to(folder).as_posix()] = texts[-1]
+    return found
+
+
+def _is_module(place: Path) -> bool:
+    """Whether it can be a student's module or package. A folder `pacelab` is a copy of PaceLab."""
+    if place.is_dir():
+        return place.name.isidentifier() and place.name != PACKAGE and not JUNK.search(place.name)
+    return place.suffix == ".py" and place.is_file()
 
 
 def _read(file: Path) -> bytes:

@@ -7,9 +7,11 @@ import os
 import random
 import re
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -223,6 +225,22 @@ def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytes
     assert "the grader's own process died (signal 9)" in lost[0].got
     assert [result.id for result in verdict.results] == ids
     assert verdict.points == 100 - lost[0].points
+
+
+def test_a_machine_that_lacks_something_is_no_crash_of_the_grader(
+    engine: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import errno, tempfile\n"
+        "def full(*_, **__): raise OSError(errno.ENOSPC, 'No space left on device')\n"
+        "tempfile.mkdtemp = full\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with JudgeProcess() as judge_process:
+        verdict = judge_process.judge(Submission(student="s", source="1\n"), SETTINGS)
+    assert verdict.status == "rerun"
+    reason = f"not graded: the sandbox cannot be made in {tempfile.gettempdir()} (No space left on device); make room"
+    assert {result.got.startswith(reason) for result in verdict.results} == {True}
 
 
 def test_the_outer_deadline_holds_whatever_the_judge_does(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -289,6 +290,30 @@ def test_offsets_count(due: str, submitted: str, days: int) -> None:
     assert LateRule(due=parse_time(due)).days(submitted) == days
 
 
+@pytest.mark.parametrize(
+    ("due", "submitted", "extension_days", "days"),
+    [
+        ("2026-10-31T23:59", "2026-11-01T23:30-08:00", 0, 1),  # the day has 25 hours
+        ("2026-10-31T23:59", "2026-11-02T00:10-08:00", 0, 2),
+        ("2026-10-31T23:59", "2026-11-07T23:59-08:00", 7, 0),
+        ("2026-10-31T23:59", "2026-11-08T00:10-08:00", 7, 1),
+        ("2027-03-13T23:59", "2027-03-14T23:59-07:00", 0, 1),  # the day has 23 hours
+        ("2027-03-13T23:59", "2027-03-15T00:10-07:00", 0, 2),
+    ],
+)
+def test_a_day_on_which_clocks_change_is_one_day(
+    due: str,
+    submitted: str,
+    extension_days: float,
+    days: int,
+    eight_hours_behind: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "PST8PDT,M3.2.0,M11.1.0")
+    time.tzset()
+    assert LateRule(due=parse_time(due)).days(submitted, extension_days) == days
+
+
 @pytest.mark.usefixtures("eight_hours_behind")
 def test_an_impossible_time_is_refused() -> None:
     with pytest.raises(ConfigError, match="give both an offset"):
@@ -513,6 +538,21 @@ def test_a_run_without_the_earlier_due_time_says_so(tmp_path: Path, capsys: pyte
         assert ("repeat --due TIME" in capsys.readouterr().err) is told
 
 
+@pytest.mark.usefixtures("engine", "one_judge_process")
+def test_reports_of_students_who_are_not_named_now_are_not_to_be_deleted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ann", "bob"):
+        (tmp_path / f"{name}.py").touch()
+    told = []
+    for names in (("ann", "bob"), ("ann",)):
+        places = [tmp_path / f"{name}.py" for name in names]
+        grade_command(submissions=places, assignment="1", out=tmp_path / "out", weak_walls=True, zero_unreadable=True)
+        (line,) = [line for line in capsys.readouterr().err.splitlines() if "not of this run" in line] or [""]
+        told.append(line.partition("reports/bob.html, reports/bob.txt; ")[2])
+    assert told == ["", "repeat the command with all hand-ins, and if it still names these files, delete them"]
+
+
 def test_a_rubric_with_another_sum_is_refused() -> None:
     first = find_assignment(1)
     with pytest.raises(ConfigError, match="assignment 1, version 1: its checks have 92 points"):
@@ -597,6 +637,14 @@ def test_reports_escape_what_students_wrote() -> None:
     assert "fix &lt;this&gt;" in page
 
 
+def test_each_link_of_a_report_has_a_section() -> None:
+    made = verdict("Ann", 50)
+    passed = replace(made.results[0], id="b", title="right", status="passed")
+    page = html_report(replace(made, results=(*made.results, passed)))
+    assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page) == ["a"]
+    assert "<td>right</td>" in page
+
+
 def test_a_verdict_survives_its_json() -> None:
     import json
 
@@ -613,6 +661,11 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     assert output[1:] == ["expected: <b>", "steps:", "  x", "printed:", "  hello"]
     assert document["output"].splitlines() == ["fix <this>", "received:", "  a.py: graded", "  b.txt: left out"]
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
+
+
+def test_gradescope_shows_students_no_advice_about_the_machine() -> None:
+    made = replace(verdict("Ann", 50), notes=("pacelab 1, assignment 3/1", "sandbox: limits", "start it with x"))
+    assert results(made)["output"].splitlines() == ["fix <this>", "pacelab 1, assignment 3/1", "sandbox: limits"]
 
 
 def test_hidden_checks_show_no_reasons() -> None:

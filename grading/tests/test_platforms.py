@@ -5,6 +5,7 @@ the import.
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import re
@@ -18,6 +19,7 @@ import pytest
 
 from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
+from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.grade.received import known_names
 from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive import platforms
@@ -238,6 +240,50 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
         place = tmp_path / "unzipped"
     inner = next(place.iterdir()) if platform == "gradescope" else place
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
+
+
+@pytest.mark.parametrize("pattern", [None, r"(?P<student>\w+)\.(py|ipynb)"])
+def test_a_file_named_after_its_student_needs_no_other_name(tmp_path: Path, pattern: str | None) -> None:
+    for name in ("ann.py", "bob.py", "cem.py"):
+        (tmp_path / name).write_text(TEMPLATE)
+    known = KnownNames(pattern=None if pattern is None else name_pattern(pattern))
+    found = collect([tmp_path], ASSIGNMENT, known).submissions
+    assert [(made.student, made.problems) for made in found] == [("ann", ()), ("bob", ()), ("cem", ())]
+
+
+def test_the_documented_pattern_matches_a_file(tmp_path: Path) -> None:
+    texts = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8"), inspect.getsource(GradeOptions)
+    for text, pattern in zip(texts, (r"--names '([^']+)'", r"whole names, as (\S+)\""), strict=True):
+        (shown,) = re.findall(pattern, text)
+        known = KnownNames(pattern=name_pattern(shown.replace("\\\\", "\\")))
+        (tmp_path / "Ann Lee_12.py").write_text(TEMPLATE)
+        (tmp_path / "Bo Ray_13.py").write_text(TEMPLATE)
+        found = collect([tmp_path], ASSIGNMENT, known).submissions
+        assert [(made.student, made.identity) for made in found] == [("Ann Lee", "12"), ("Bo Ray", "13")]
+
+
+@pytest.mark.parametrize("junk", [".DS_Store", "._window.py", "__MACOSX/._window.py", "__pycache__/window.pyc"])
+@pytest.mark.parametrize("top", ["", "export/"])
+def test_a_hand_in_with_only_files_of_tools_is_not_missing(tmp_path: Path, junk: str, top: str) -> None:
+    names = [f"S{number}_{number}_assignsubmission_file_" for number in range(4)]
+    files = {f"{top}{name}/{'window.py' if number else junk}": numbered(number) for number, name in enumerate(names)}
+    packed = zipped(tmp_path / "moodle.zip", files)
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path / "unzipped")
+    for place in (packed, tmp_path / "unzipped"):
+        assert [(made.student, made.source is None) for made in received([place]).submissions] == [
+            ("S0", True),
+            ("S1", False),
+            ("S2", False),
+            ("S3", False),
+        ]
+
+
+def test_a_zip_of_githubs_folder_is_the_same_as_the_folder(tmp_path: Path) -> None:
+    place, students = github_folder(tmp_path / "clone"), read_roster(github_roster(tmp_path))
+    files = {str(path.relative_to(place.parent)): path.read_text() for path in place.rglob("*.py")}
+    packed = zipped(tmp_path / "clone.zip", files)
+    assert received([packed], students).submissions == received([place], students).submissions
 
 
 def test_files_handed_in_again_are_one_hand_in(tmp_path: Path) -> None:

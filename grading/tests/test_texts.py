@@ -44,6 +44,16 @@ def test_a_file_is_read_in_its_declared_encoding(line: str, encoding: str) -> No
     assert (found.source, found.problems) == (f"{line}\n{TEMPLATE}", ())
 
 
+def test_quotes_that_windows_wrote_are_read() -> None:
+    quotes = TEMPLATE.replace('"3/1"', "\u201c3/1\u201d")
+    found = read(quotes.encode("cp1252"))
+    assert (found.source, found.version) == (TEMPLATE, 1)
+    assert "is not UTF-8 (line 15) and was read as Windows-1252" in found.problems[0]
+    undefined = read(TEMPLATE.encode() + b"# \x93\x81\n")
+    assert undefined.source == f"{TEMPLATE}# \x93\x81\n"
+    assert "was read as Latin-1" in undefined.problems[0]
+
+
 @pytest.mark.parametrize("ends", ["\r", "\r\n"])
 def test_all_line_ends_are_accepted(ends: str) -> None:
     found = read(TEMPLATE.replace("\n", ends).encode())
@@ -119,6 +129,46 @@ def test_a_users_module_runs_as_it_was_read(tmp_path: Path, monkeypatch: pytest.
     worker = Worker(str(tmp_path / FILE), answers=-1, requests=-1)
     assert worker.reply(["", "load"])[1] == "ok"
     assert worker.reply(["", "call", None, "name", [], {}])[2] == "\u65e5\u672c"
+
+
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+def test_check_reads_the_same_modules_as_grade(tmp_path: Path, engine: None, suffix: str) -> None:
+    source = f"from tools.mean import mean\n{TEMPLATE}"
+    main = tmp_path / f"gateway_pacer{suffix}"
+    main.write_bytes(source.encode() if suffix == ".py" else notebook(source))
+    modules = {
+        "tools/__init__.py": "",
+        "tools/mean.py": "import zz_last\nmean = zz_last\n",
+        "zz_last.py": "",
+        **{f"other_{number}.py": "" for number in range(handout.MAX_FILES)},
+        "venv/mean.py": "",
+        "pacelab/__init__.py": "raise ImportError\n",
+    }
+    for name, text in modules.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    verdict = handout.check_file(main, ASSIGNMENT)
+    assert verdict.problems == ()
+    graded, *imported = verdict.received
+    assert graded == f"{main.name}: graded"
+    assert imported == [f"{name}: imported" for name in ("tools/__init__.py", "tools/mean.py", "zz_last.py")]
+
+
+def test_check_names_a_module_that_cannot_be_read(
+    tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FILE).write_text(f"import locked\n{TEMPLATE}")
+    (tmp_path / "locked.py").touch()
+    read_bytes = handout._read
+
+    def denied(path: Path) -> bytes:
+        if path.name == "locked.py":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(handout, "_read", denied)
+    (problem,) = handout.check_file(tmp_path / FILE, ASSIGNMENT).problems
+    assert problem.startswith(f"{FILE}, line 1: locked is not available when it is graded and was left out")
 
 
 def test_without_a_sandbox_unavailable_imports_are_reported(

@@ -13,11 +13,9 @@ from pacelab_grading.grade.received import REQUESTS, Received
 from pacelab_grading.grade.recorded import Recorded
 from pacelab_grading.records.gradebook import Row, late_without_time, unmatched_rows
 from pacelab_grading.records.requests import DECIDED
-from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict, to_json
+from pacelab_grading.rubric.verdict import NOT_GRADED, STANDARD_NOTES, Verdict, to_json
 
 SHOWN, SHOWN_NAMES, SHOWN_REASONS = 20, 5, 3
-STANDARD_NOTES = 2
-"""Notes that each verdict begins with: version and sandbox."""
 
 
 def report(options: GradeOptions, received: Received, judged: Judged, recorded: Recorded) -> None:
@@ -41,13 +39,15 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
 def _print_files(out: Path, recorded: Recorded) -> None:
     if recorded.exported:
         log(f"to import into the platform: {', '.join(recorded.exported)} in {out}")
-    if recorded.left_over:
-        log(f"not of this run, but still in {out}: {_shortened(recorded.left_over, ', ')}; delete these files")
     if recorded.missing:
         log(
             f"without a hand-in now, but graded by an earlier run: {_shortened(recorded.missing, '; ')}. Name all "
             "hand-ins of the assignment in one command; these students get no 0 while gradebook.csv is there"
         )
+    if recorded.left_over:
+        again = "repeat the command with all hand-ins, and if it still names these files, delete them"
+        remedy = again if recorded.missing else "delete these files"
+        log(f"not of this run, but still in {out}: {_shortened(recorded.left_over, ', ')}; {remedy}")
     missing = sum(row.status == "missing" for row in recorded.rows)
     tables = [name for name in recorded.exported if name.endswith(".csv")]
     if missing and tables and unmatched_rows(recorded.rows):

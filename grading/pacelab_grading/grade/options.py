@@ -69,7 +69,8 @@ class GradeOptions:
         bool, option("--weak-walls", None, "grade with a weaker sandbox, without bubblewrap or cgroup")
     ] = False
     names: Annotated[
-        str | None, option("--names", "REGEX", "form of the hand-ins' names, as (?P<student>.+)_(?P<id>\\d+)")
+        str | None,
+        option("--names", "REGEX", "form of the hand-ins' whole names, as (?P<student>.+)_(?P<id>\\d+)\\.py"),
     ] = None
     term: Annotated[
         Path | None,

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacelab import PaceLabError
+from pacelab import HostError, PaceLabError
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.judging.judge import WALL_S, GradingTerms, judge, verdict_of
 from pacelab_grading.receive.submission import Submission, read_submission, submission_from_json
@@ -68,6 +68,10 @@ class JudgeDied(Exception):
 
 class JudgeTimeout(JudgeDied):
     """The process was killed at its deadline."""
+
+
+class HostLacks(JudgeDied):
+    """The process could not judge, because this machine lacks something. The text says what, and what to do."""
 
 
 @dataclass(slots=True)
@@ -174,12 +178,14 @@ class JudgeProcess:
                     elif kind == "verdict":
                         verdict = from_json(json.dumps(value))
                     else:
-                        raise JudgeDied(str(value))
+                        raise HostLacks(str(value)) if kind == "host" else JudgeDied(str(value))
             except JudgeDied as death:
                 self.close()
                 crashes += 1
                 died_in = running if running not in results else ""  # empty: while the file was imported
                 why = f"the grader's own process died ({death}): not graded; please report it"
+                if isinstance(death, HostLacks):
+                    why = f"not graded: {death}"
                 if self._stopped or time.monotonic() > until:
                     crashes = MAX_CRASHES
                 for check in checks:
@@ -313,7 +319,7 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
         verdict = grade_here(submission, settings, only=job["only"], failed=job["failed"], answers=answers)
         _send(answers, "verdict", to_json(verdict))
     except PaceLabError as error:
-        _send(answers, "error", printable(str(error), 500))
+        _send(answers, "host" if isinstance(error, HostError) else "error", printable(str(error), 500))
     except Exception as error:
         _send(answers, "error", printable(f"{type(error).__name__}: {error}", 500))
 

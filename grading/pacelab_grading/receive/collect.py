@@ -141,9 +141,12 @@ def existing(paths: Iterable[Path]) -> list[Path]:
 
 
 def _read(hand_in: HandIn, files: _Files, assignment: Assignment, read: Reader) -> Submission:
-    submission = read(hand_in.name, files.code, assignment, files.problems, files.left_out)
+    code = files.code
+    if hand_in.named_after_student and len(code) == 1 and hand_in.items[0].is_code:
+        code = {_named(assignment, name): content for name, content in code.items()}
+    submission = read(hand_in.name, code, assignment, files.problems, files.left_out)
     left_out = len(files.received) - SHOWN_FILES
-    unread = [] if submission.received else [f"{name}: not read" for name in sorted(files.code)]
+    unread = [] if submission.received else [f"{name}: not read" for name in sorted(code)]
     received = [*submission.received, *unread, *files.received[:SHOWN_FILES]]
     return replace(
         submission,
@@ -156,6 +159,11 @@ def _read(hand_in: HandIn, files: _Files, assignment: Assignment, read: Reader) 
         submitted=hand_in.submitted,
         received=(*received, *([f"and {left_out:,} more"] if left_out > 0 else [])),
     )
+
+
+def _named(assignment: Assignment, name: str) -> str:
+    """The name that the assignment asks for, with the ending of a file that is named after its student."""
+    return split_name(assignment.file)[0] + split_name(name)[1]
 
 
 def _with_unique_names(hand_ins: Sequence[tuple[HandIn, Submission]]) -> list[Submission]:
@@ -204,8 +212,9 @@ def _of(
     canvas = canvas_name(printable(path.name)) if alone and not path.is_dir() and not archive else None
     own = canvas or HandIn(platform="", name=printable(path.name if path.is_dir() else split_name(path.name)[0], 200))
     if not path.is_dir() and not archive:
-        named = split_name(assignment.file)[0] + split_name(path.name)[1]
-        name = named if canvas is None else path.name  # a single file is named after its student
+        name = (
+            _named(assignment, path.name) if canvas is None else path.name
+        )  # a single file is named after its student
         return [(own, _gather([file_at(os.path.realpath(path) if alone else str(path), name)]))]
     try:
         if path.is_symlink() and not alone:  # one of several may be a student's link to any file
@@ -298,7 +307,7 @@ def _class_of(
         elif file is not None and file.is_folder and file.problem != EMPTY and not export:
             found.append(HandIn(platform="", name=top, items=[file]))
         elif file is not None and not file.problem and (file.is_code or file.is_zip or (unknown and _is_archive(file))):
-            found.append(HandIn(platform="", name=split_name(top)[0], items=[file]))
+            found.append(HandIn(platform="", name=split_name(top)[0], items=[file], named_after_student=True))
         else:
             unclaimed += mine
     missing = set(map(casefolded, names)) - {casefolded(hand_in.name) for hand_in in found}

@@ -60,7 +60,10 @@ class Item:
     problem: str = ""
     """Why it is not read: a link, a device, a name that points outside; empty if it is read."""
     is_folder: bool = False
-    """An empty or unreadable folder; `problem` says which. Other folders appear as the files in them."""
+    """A folder that is unreadable or empty, except for files that tools create; `problem` says which.
+
+    Other folders appear as the files in them.
+    """
     locked: str = ""
     """Why `read` returns None, if known."""
     denied: bool = False
@@ -142,12 +145,15 @@ def _bounded(items: Iterable[Item], most: int) -> list[Item]:
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[Item]:
+    """The files, and the folders that are empty or have only files that tools create."""
     infos = [(info, _name(info)) for info in archive.infolist()]
-    names = sorted(name for _, name in infos)
-    for info, name in infos:
-        if not info.is_dir():
-            yield _member(archive, info, name)
-            continue
+    files = [(info, name) for info, name in infos if not info.is_dir()]
+    folders = {name for info, name in infos if info.is_dir() and not JUNK.search(name)}
+    folders |= {f"{name[: junk.start()]}/" for _, name in infos if (junk := JUNK.search(name)) and junk.start()}
+    names = sorted({*folders, *(name for _, name in files if not JUNK.search(name))})
+    for info, name in files:
+        yield _member(archive, info, name)
+    for name in folders:
         after = bisect_right(names, name)  # the position of the first file in it
         if not names[after : after + 1] or not names[after].startswith(name):
             yield _folder(name.rstrip("/"), EMPTY)
@@ -205,7 +211,7 @@ def _of_folder(path: Path) -> Iterator[Item]:
                 raise BadPlace(f"cannot be read ({error.strerror})", denied=_denies(error)) from None
             yield _folder(folder, f"cannot be read ({error.strerror}) and was left out", denied=_denies(error))
             continue
-        if folder and not entries:
+        if folder and all(JUNK.search(entry.name) for entry in entries):
             yield _folder(folder, EMPTY)
         for entry in entries:
             name = f"{folder}/{entry.name}" if folder else entry.name

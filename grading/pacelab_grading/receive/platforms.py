@@ -93,6 +93,8 @@ class HandIn:
     """In order of precedence, if known: Canvas's newest first."""
     problems: list[str] = field(default_factory=list)
     """What was odd about the names."""
+    named_after_student: bool = False
+    """Its only file has the name of its student, as the instructor wants it, and not that of the assignment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,15 +163,17 @@ def read_export(items: Sequence[Item], known: KnownNames = NO_NAMES) -> tuple[li
         with _time_limit(known.pattern):
             found = _by_pattern(items, known.pattern, BY_NAMES)
         return (found, _unclaimed(items, found)) if found else None
-    for inner in (items, without_outer_folder(items)):
-        for layout in (_gradescope, _moodle, _canvas, partial(_blackboard, known.accounts), _brightspace, _sakai):
-            found = layout(inner)
-            rest = _unclaimed(inner, found)
-            if found and (layout is _gradescope or nearly_all(len(found), len(top_level_entries(rest)))):
-                return found, rest
-    found = _github(items, known.usernames)
-    rest = _unclaimed(items, found)
-    return (found, rest) if found and nearly_all(len(found), len(top_level_entries(rest))) else None
+    places = (items, without_outer_folder(items))
+    layouts = (_gradescope, _moodle, _canvas, partial(_blackboard, known.accounts), _brightspace, _sakai)
+    # GitHub's names have the weakest form, so they are tried last.
+    tries = [(inner, layout) for inner in places for layout in layouts]
+    tries += [(inner, partial(_github, known.usernames)) for inner in places]
+    for inner, layout in tries:
+        found = layout(inner)
+        rest = _unclaimed(inner, found)
+        if found and (layout is _gradescope or nearly_all(len(found), len(top_level_entries(rest)))):
+            return found, rest
+    return None
 
 
 def nearly_all(named: int, other: int) -> bool:
@@ -305,7 +309,7 @@ def _people(block: str) -> list[dict[str, str]]:
     ]
 
 
-def _github(items: Sequence[Item], usernames: Collection[str]) -> list[HandIn]:
+def _github(usernames: Collection[str], items: Sequence[Item]) -> list[HandIn]:
     """Folders that end in a username of the roster and share the text before it."""
     known = {name.casefold(): name for name in usernames if name}
     folders = dict.fromkeys(item.parts[0] for item in items if len(item.parts) > 1)
@@ -365,6 +369,7 @@ def _by_pattern(
         key = (identity, student)
         mine = found.setdefault(key, HandIn(platform=platform, name=student, identity=identity))
         name = "/".join(item.parts[1:]) or groups.get("file") or item.name
+        mine.named_after_student = platform == BY_NAMES and name == item.name
         time = groups.get("time", "")
         if time != newest.setdefault(key, time):
             name = name_of_duplicate(name, f"attempt {time}")

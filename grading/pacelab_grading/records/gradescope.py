@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab_grading.records.report import check_lines
-from pacelab_grading.rubric.verdict import NOT_GRADED, PASSED, Verdict
+from pacelab_grading.rubric.verdict import NOT_GRADED, PASSED, STANDARD_NOTES, Verdict
 
 VISIBLE, AFTER_DUE_DATE, HIDDEN = "visible", "after_due_date", "hidden"
 VISIBILITIES = (VISIBLE, AFTER_DUE_DATE, HIDDEN)
@@ -28,7 +28,7 @@ def results(verdict: Verdict, *, hidden: str = AFTER_DUE_DATE, seconds: float | 
         )
     received = ["received:", *(f"  {line}" for line in verdict.received)] if verdict.received else []
     document: dict[str, Any] = {
-        "output": "\n".join([*verdict.problems, *received, *verdict.notes]),
+        "output": "\n".join([*verdict.problems, *received, *verdict.notes[:STANDARD_NOTES]]),
         "visibility": VISIBLE,
         "stdout_visibility": HIDDEN,
         "tests": tests,

@@ -124,8 +124,7 @@ def html_report(verdict: Verdict) -> str:
     received = "".join(f"<li>{escape(line)}</li>" for line in verdict.received)
     answers = "".join(f"<pre>{escape(text)}</pre>" for text in verdict.answers)
     rows = "".join(
-        f'<tr><td><a href="#{escape(r.id)}">{escape(r.title)}</a></td><td>{r.status}</td>'
-        f"<td>{r.earned:g} / {r.points:g}</td></tr>"
+        f"<tr><td>{_linked(r)}</td><td>{r.status}</td><td>{r.earned:g} / {r.points:g}</td></tr>"
         for r in verdict.results
     )
     return (
@@ -133,15 +132,21 @@ def html_report(verdict: Verdict) -> str:
         f"<h1>{title}</h1><p><strong>{head}</strong></p>"
         + (f"<h2>Remarks</h2><ul>{problems}</ul>" if problems else "")
         + f"<h2>Rubric</h2><table><tr><th>check</th><th>result</th><th>points</th></tr>{rows}</table>"
-        + "".join(
-            _section(result)
-            for result in verdict.results
-            if result.status != PASSED or result.picture or result.reference
-        )
+        + "".join(_section(result) for result in verdict.results if _has_section(result))
         + (f"<h2>{ANSWERS}</h2>{answers}" if answers else "")
         + (f"<h2>Received</h2><ul>{received}</ul>" if received else "")
         + f"<footer><p>{'<br>'.join(escape(note) for note in verdict.notes)}</p></footer></html>\n"
     )
+
+
+def _has_section(result: Result) -> bool:
+    return result.status != PASSED or bool(result.picture or result.reference)
+
+
+def _linked(result: Result) -> str:
+    """The title of a check, with a link to its section if it has one."""
+    title = escape(result.title)
+    return f'<a href="#{escape(result.id)}">{title}</a>' if _has_section(result) else title
 
 
 def _section(result: Result) -> str:

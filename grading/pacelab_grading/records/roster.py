@@ -146,10 +146,13 @@ def is_earlier(one: str, other: str) -> bool:
 
 
 def _seconds(since: datetime, until: datetime) -> float:
-    """Seconds from one time to the other. If only one has an offset, the other is this machine's local time."""
+    """Seconds from one time to the other. If only one has an offset, the other is this machine's local time.
+
+    Local times are compared as clocks show them, so a day on which clocks change, with 23 or 25 hours, is one day.
+    """
     if (since.tzinfo is None) != (until.tzinfo is None):
         try:
-            since, until = since.astimezone(), until.astimezone()
+            since, until = (time.astimezone().replace(tzinfo=None) for time in (since, until))
         except (ValueError, OverflowError, OSError):
             raise ConfigError(
                 f"the times {since} and {until} cannot be compared; give both an offset, as in 2026-11-01T23:59-08:00"

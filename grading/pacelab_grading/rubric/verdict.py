@@ -16,6 +16,8 @@ SHOWN_CHARACTERS = 4000
 """Of what was expected, what the code did and what it printed."""
 STEP_CHARACTERS = 400
 SCHEMA_VERSION = 2
+STANDARD_NOTES = 2
+"""Notes that each verdict begins with: version and sandbox. The other notes are for the instructor."""
 TEXTS = ("problems", "notes", "received", "answers")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import re
 import sys
@@ -23,6 +24,7 @@ OTHER_KINDS = {
     b"<html": "is a web page: download the file itself (GitHub: Raw)",
 }
 """First bytes of files that are not code, whatever their name."""
+CONTROLS = re.compile("[\x80-\x9f]")
 DOS_END = re.compile(r"\n?\x1a\s*\Z")
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -50,7 +52,7 @@ def decoded(content: bytes) -> tuple[str, str]:
     """The text with plain line ends, and a problem with the encoding, if there is one.
 
     UTF-16 and UTF-32, with or without a byte order mark; else as Python reads it: UTF-8, or the encoding that the first
-    lines name; else Latin-1. The end-of-file mark of DOS is removed.
+    lines name; else Windows-1252 or Latin-1. The end-of-file mark of DOS is removed.
     """
     text, problem = _decoded(content)
     return DOS_END.sub("\n", text.replace("\r\n", "\n").replace("\r", "\n")), problem
@@ -68,7 +70,11 @@ def _decoded(content: bytes) -> tuple[str, str]:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         return content.decode(encoding), ""
     except (SyntaxError, ValueError, LookupError):
-        return content.decode("latin-1"), f"is not UTF-8 (line {line}) and was read as Latin-1: save it as UTF-8"
+        text, name = content.decode("latin-1"), "Latin-1"
+    with contextlib.suppress(UnicodeDecodeError):
+        if CONTROLS.search(text):  # in Windows-1252 these bytes are quotes and dashes
+            text, name = content.decode("cp1252"), "Windows-1252"
+    return text, f"is not UTF-8 (line {line}) and was read as {name}: save it as UTF-8"
 
 
 def _wide(content: bytes) -> str:

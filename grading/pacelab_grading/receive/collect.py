@@ -212,9 +212,8 @@ def _of(
     canvas = canvas_name(printable(path.name)) if alone and not path.is_dir() and not archive else None
     own = canvas or HandIn(platform="", name=printable(path.name if path.is_dir() else split_name(path.name)[0], 200))
     if not path.is_dir() and not archive:
-        name = (
-            _named(assignment, path.name) if canvas is None else path.name
-        )  # a single file is named after its student
+        # A single file is named after its student.
+        name = _named(assignment, path.name) if canvas is None else path.name
         return [(own, _gather([file_at(os.path.realpath(path) if alone else str(path), name)]))]
     try:
         if path.is_symlink() and not alone:  # one of several may be a student's link to any file

@@ -50,11 +50,14 @@ def misnamed_methods(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def user_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
-    """The traceback from the first frame of user code; if there is none, the place of the function or class
-    `called`.
+    """The traceback from the first frame of user code to the last; if there is none, the place of the function or
+    class `called`.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _INTERNAL_FILES]
     own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
+    if own and is_ours(own[-1].filename):  # between the user's call and our check, a dataclass has a generated __init__
+        kept = list(dropwhile(lambda frame: is_ours(frame.filename) or frame.filename == "<string>", reversed(own)))
+        own = kept[::-1] or own
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 

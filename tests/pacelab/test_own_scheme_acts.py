@@ -204,7 +204,8 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             "Forward(handle))",
             "Drop(handle, 5))",
-            AT + r" returned Drop\(handle=0, reason=5\) from poll_action\(\); it must return an action whose reason is a "
+            AT
+            + r" returned Drop\(handle=0, reason=5\) from poll_action\(\); it must return an action whose reason is a "
             r"text\n.*mine\.py\", line 17",
         ),
         (
@@ -225,6 +226,16 @@ def test_a_failure_of_a_users_scheme_stops_the_run_with_its_place(
     experiment = failing(in_tmp, place, put)
     with pytest.raises(UserCodeError, match=f"(?s){told}"):
         run(experiment)
+
+
+def test_a_wrong_field_of_a_scheme_is_reported_with_the_users_lines_alone(in_tmp: Path) -> None:
+    with pytest.raises(UserCodeError) as caught:
+        failing(in_tmp, 'source="', 'needs="gateway", source="')
+    head, place, *_, told = str(caught.value).splitlines()
+    assert head == "loading 'mine.py' failed:"
+    assert re.search(r'mine\.py", line \d+, in <module>', place)
+    assert told.endswith("ConfigError: Scheme: needs must be a list of texts, not 'gateway'")
+    assert str(caught.value).count('  File "') == 1
 
 
 @pytest.mark.parametrize(

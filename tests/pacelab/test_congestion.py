@@ -105,6 +105,11 @@ def test_failures_stop_the_run_with_their_reason(tmp_path: Path, body: str, mess
             5,
             "takes 1 positional",
         ),
+        (
+            "    def acknowledged(self, *a): pass\n    def lost(self, *a): pass\n    recovery = 'sak'\n",
+            3,
+            r"has recovery = 'sak': one of 'newreno', 'reno', 'go-back-n', 'sack' is needed",
+        ),
     ],
 )
 def test_failures_outside_of_own_lines_name_the_line(tmp_path: Path, body: str, line: int, message: str) -> None:

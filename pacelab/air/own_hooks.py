@@ -243,8 +243,14 @@ _WITH_VALUES = (Drop, Forward, Inject, Rewrite, SetExtraBackoff)
 _VALID_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "keep": (_is_bool, "True or False"),
     "reason": (lambda value: isinstance(value, str), "a text"),
-    "window_bytes": (lambda value: value is None or _is_whole(value, _MOST_32), f"None, or a whole number from 0 to {_MOST_32}"),
-    "rtt_wired_ns": (lambda value: value is None or _is_whole(value, _MOST_64), f"None, or a whole number from 0 to {_MOST_64}"),
+    "window_bytes": (
+        lambda value: value is None or _is_whole(value, _MOST_32),
+        f"None, or a whole number from 0 to {_MOST_32}",
+    ),
+    "rtt_wired_ns": (
+        lambda value: value is None or _is_whole(value, _MOST_64),
+        f"None, or a whole number from 0 to {_MOST_64}",
+    ),
     "congestion_experienced": (lambda value: value is None or _is_bool(value), "None, True, or False"),
     "segment": (lambda value: isinstance(value, Segment), "a pacelab.Segment"),
     "slots": (lambda value: _is_whole(value, _MOST_32), f"a whole number from 0 to {_MOST_32}"),

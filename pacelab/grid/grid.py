@@ -14,7 +14,7 @@ import io
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import product
@@ -141,11 +141,12 @@ class Grid:
         axes: Mapping[str, Sequence[Any]] | None,
         seeds: int,
         fixed: Request | None = None,
+        columns: Collection[str] = (),
     ) -> Grid:
         """Build the grid with `seeds` seeds from the base's seed on. ConfigError if an axis is one of these or is
-        fixed.
+        fixed, or has the name of one of the `columns` of the table that the grid is for.
         """
-        _refuse_names(base, axes or {})
+        _refuse_names(base, axes or {}, columns)
         _refuse_elsewhere(axes or {})
         found = {name: coerce(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
@@ -223,14 +224,15 @@ class Grid:
         ]
 
 
-def _refuse_names(base: Experiment, axes: Mapping[str, object]) -> None:
-    """ConfigError if an option of the user's topology has the name of another column of the table of runs."""
-    columns = {"scheme", *(quantity.name for quantity in QUANTITIES)}
+def _refuse_names(base: Experiment, axes: Mapping[str, object], others: Collection[str]) -> None:
+    """ConfigError if an option of the user's topology has the name of another column of the table."""
+    columns = {"scheme", *others, *(quantity.name for quantity in QUANTITIES)}
     columns |= {show_name(name) for name in axes if name in _FIELDS and show_name(name) != name}
     for option in base.kind.options:
         if option.own and option.name in axes and option.name in columns:
+            table = "the comparison" if option.name in others else "runs"
             raise ConfigError(
-                f"{option.flag} must be one value: the table of runs already has a column {option.name!r}; "
+                f"{option.flag} must be one value: the table of {table} already has a column {option.name!r}; "
                 "to vary your option, rename it in the file"
             )
 

@@ -39,7 +39,7 @@ from pacelab.options.arguments import (
 )
 from pacelab.options.congestion_controls import TABLE
 from pacelab.options.limits import SEEDS
-from pacelab.options.settings import Options, Request
+from pacelab.options.settings import BY_FLAG, Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.grid_types import Point, RunRow, Swept
 from pacelab.results.notes import NO_EFFECT
@@ -148,6 +148,7 @@ class Grid:
         """
         _refuse_names(base, axes or {}, columns)
         _refuse_elsewhere(axes or {})
+        _refuse_flags(base, axes or {})
         found = {name: coerce(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
@@ -241,6 +242,15 @@ def _refuse_elsewhere(axes: Mapping[str, object]) -> None:
     """ConfigError if an axis names something that is set in another way."""
     for name, instead in ELSEWHERE.items():
         if name in axes:
+            raise ConfigError(f"axis must be an option of a run, not {name!r}; {instead}")
+
+
+def _refuse_flags(base: Experiment, axes: Mapping[str, object]) -> None:
+    """ConfigError if an axis has the name of a flag that is called otherwise in Python."""
+    for name in axes.keys() - _FIELDS - {option.name for option in base.kind.options}:
+        option = BY_FLAG.get(f"--{name.replace('_', '-')}")
+        if option is not None:
+            instead = f"use {option.field}, as {option.flag} is called in Python"
             raise ConfigError(f"axis must be an option of a run, not {name!r}; {instead}")
 
 

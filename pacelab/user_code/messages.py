@@ -7,6 +7,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
@@ -89,6 +90,8 @@ def place_of(called: Callable[..., Any] | None) -> str:
     if not isinstance(called, type) and not hasattr(called, "__code__"):
         called = getattr(type(called), "__call__", None)  # noqa: B004  # the function itself
     code = getattr(called.__init__ if isinstance(called, type) else called, "__code__", None)  # type: ignore[misc]
+    if is_dataclass(called) and code is not None and code.co_filename == "<string>":
+        code = None  # the generated __init__ is in no file
     if code is not None and not is_ours(code.co_filename):
         place = code.co_filename, code.co_firstlineno, code.co_name
     elif isinstance(called, type):

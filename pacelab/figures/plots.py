@@ -284,10 +284,11 @@ def _panel(
             )
         )
     if not known:
-        said = "of no run is it known"
-        middle = math.sqrt(y.low * y.high) if y.log else (y.low + y.high) / 2
+        said = "no run has a value"
+        # Above the middle, where differences and gains have the line of zero.
+        height = math.sqrt(y.low * y.high) if y.log else y.low + 0.6 * (y.high - y.low)
         marks.append(
-            Text(x=(len(schemes) - 1) / 2 if axis is None else _middle(comparison.axes[axis]), y=middle, text=said)
+            Text(x=(len(schemes) - 1) / 2 if axis is None else _middle(comparison.axes[axis]), y=height, text=said)
         )
     return Panel(
         x=_x_scale(comparison, schemes),

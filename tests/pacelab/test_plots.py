@@ -192,6 +192,17 @@ def test_every_option_with_a_number_has_a_label_with_its_unit() -> None:
     ]
 
 
+def test_the_text_of_a_panel_without_values_is_beside_the_line_of_zero() -> None:
+    unknown = deepcopy(HOPS)
+    for row in unknown.rows:
+        row["gain"] = row["gain_half_width"] = None
+    ax = plot_gain(unknown, Figure().subplots())
+    (text,) = [text for text in ax.texts if text.get_text() == "no run has a value"]
+    ax.figure.draw_without_rendering()
+    box, zero_px = text.get_window_extent(), ax.transData.transform((0, 0))[1]
+    assert box.y0 > zero_px
+
+
 def test_x_axis_prefers_hops_then_any_number() -> None:
     assert x_axis(comparison({"window_pkts": [1, 2], "hops": [1, 2]}, [])) == "hops"
     assert x_axis(comparison({"routing": ["static", "aodv"], "window_pkts": [1, 2]}, [])) == "window_pkts"

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard, get_args
 
 from pacelab.errors import ConfigError
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
-from pacelab.user_code.bases import CongestionControl, RateSample
+from pacelab.user_code.bases import CongestionControl, RateSample, Recovery
 from pacelab.user_code.loading import check_complete, did_you_mean, load_user_code
 from pacelab.user_code.messages import UserCodeError, checked_result, misnamed_methods, place_of, shown, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
@@ -97,6 +97,12 @@ class Guard:
         """Whether the engine called a method, and whether a call changed the window or set a rate or timer."""
         self._control = self._call(made, initial_window, window_limit)
         self.recovery = made.recovery
+        if self.recovery not in get_args(Recovery):
+            place = place_of(made).rstrip()
+            allowed = ", ".join(map(repr, get_args(Recovery)))
+            raise UserCodeError(
+                f"{self._where()} has recovery = {shown(made.recovery)}: one of {allowed} is needed\n{place}"
+            )
         self.event_mask = _event_mask(made)
         self.extras = self._note_window()
         """Pacing rate and timer, for the engine; None: neither is in use."""

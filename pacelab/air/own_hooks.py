@@ -7,7 +7,7 @@ instead: the first failure of a hook of a user's scheme stops the run.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -19,7 +19,19 @@ from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab.user_code.messages import UserCodeError, checked_result, misnamed_methods, place_of, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, run_limited, time_limit
-from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
+from pacelab_pacer.core.contract import (
+    Action,
+    Drop,
+    Event,
+    Forward,
+    Hook,
+    Inject,
+    Reaction,
+    Rewrite,
+    SegmentSeen,
+    SetExtraBackoff,
+)
+from pacelab_pacer.core.segment import Segment
 
 
 class OwnCalls:
@@ -71,7 +83,9 @@ ACTIONS = frozenset(get_args(Action))
 VALID_ACTIONS = f"None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
 
 VALID_HANDLE = "an action with a packet's number, for example Forward(packet.handle)"
+_MOST_32, _MOST_64 = 2**32 - 1, 2**64 - 1
 VALID_REACTION = "([actions, handles to forward], None or a whole number of ns, 0 or more)"
+LATEST = f"None for never, or at most {_MOST_64} ns"
 FORGOTTEN_NS = NS_PER_S
 """Longer than a hook would hold a packet without asking for a wake-up."""
 
@@ -127,7 +141,7 @@ class _OwnHook:
         action: Action | None = self._code.call(self._hook.poll_action)
         if action is not None and type(action) not in ACTIONS:
             raise self._refuse(self._hook.poll_action, action, VALID_ACTIONS)
-        self._check_handle(self._hook.poll_action, action)
+        self._check_fields(self._hook.poll_action, action)
         self._let_go(action)
         return action
 
@@ -140,6 +154,8 @@ class _OwnHook:
             raise self._refuse(
                 self._hook.deadline, wanted, "None, or a whole number of ns, 0 or more, and the reason"
             ) from None
+        if wanted is not None and wanted[0] > _MOST_64:
+            raise self._refuse(self._hook.deadline, wanted, LATEST)
         return wanted
 
     def handle_timeout(self, now_ns: int) -> None:
@@ -148,7 +164,8 @@ class _OwnHook:
 
     def counters(self) -> dict[str, int]:
         counters: dict[str, int] = self._code.call(self._hook.counters)
-        if not isinstance(counters, dict) or any(type(count) is not int for count in counters.values()):
+        pairs = counters.items() if isinstance(counters, dict) else [("", None)]
+        if any(type(name) is not str or type(count) is not int for name, count in pairs):
             raise self._refuse(self._hook.counters, counters, "a mapping of names to whole numbers")
         return counters or ({"acted": self._acted} if self._acted else {})
 
@@ -158,8 +175,10 @@ class _OwnHook:
         reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
         if not _is_reaction(reaction):
             raise self._refuse(self._hook.react, reaction, VALID_REACTION)  # type: ignore[attr-defined]
+        if (reaction[1] or 0) > _MOST_64:
+            raise self._refuse(self._hook.react, reaction, LATEST)  # type: ignore[attr-defined]
         for action in reaction[0]:
-            self._check_handle(self._hook.react, action)  # type: ignore[attr-defined]
+            self._check_fields(self._hook.react, action)  # type: ignore[attr-defined]
             self._let_go(action)
         return reaction
 
@@ -183,10 +202,15 @@ class _OwnHook:
             if isinstance(action, Drop):
                 self._held.pop(action.handle, None)
 
-    def _check_handle(self, method: Callable[..., Any], action: Action | int | None) -> None:
-        """Refuse an action that has, for example, the packet in place of its handle."""
-        if not hasattr(getattr(action, "handle", 0), "__index__"):
+    def _check_fields(self, method: Callable[..., Any], action: Action | int | None) -> None:
+        """Refuse an action that has, for example, the packet in place of its handle, or a negative number of slots."""
+        handle = action if isinstance(action, int) else getattr(action, "handle", 0)
+        if not _is_whole(handle, _MOST_32):
             raise self._refuse(method, action, VALID_HANDLE)
+        for name, value in action._asdict().items() if isinstance(action, _WITH_VALUES) else ():
+            is_valid, valid = _VALID_VALUES.get(name, (None, ""))
+            if is_valid is not None and not is_valid(value):
+                raise self._refuse(method, action, f"an action whose {name} is {valid}")
 
     def _refuse(self, method: Callable[..., Any], gave: object, valid: str) -> UserCodeError:
         """An error about a return value that violates the contract."""
@@ -202,6 +226,37 @@ def _is_reaction(gave: object) -> bool:
         return False
     right = all(type(action) in ACTIONS or hasattr(action, "__index__") for action in gave[0])
     return right and (gave[1] is None or (hasattr(gave[1], "__index__") and operator.index(gave[1]) >= 0))
+
+
+def _is_whole(value: object, most: int) -> bool:
+    """Whether the engine can take this number: a whole one from 0 to `most`."""
+    return hasattr(value, "__index__") and 0 <= operator.index(value) <= most
+
+
+def _is_bool(value: object) -> bool:
+    """Whether the engine can take this truth value: also one of NumPy."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+_WITH_VALUES = (Drop, Forward, Inject, Rewrite, SetExtraBackoff)
+"""The actions with more than a handle."""
+_VALID_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "keep": (_is_bool, "True or False"),
+    "reason": (lambda value: isinstance(value, str), "a text"),
+    "window_bytes": (
+        lambda value: value is None or _is_whole(value, _MOST_32),
+        f"None, or a whole number from 0 to {_MOST_32}",
+    ),
+    "rtt_wired_ns": (
+        lambda value: value is None or _is_whole(value, _MOST_64),
+        f"None, or a whole number from 0 to {_MOST_64}",
+    ),
+    "congestion_experienced": (lambda value: value is None or _is_bool(value), "None, True, or False"),
+    "segment": (lambda value: isinstance(value, Segment), "a pacelab.Segment"),
+    "slots": (lambda value: _is_whole(value, _MOST_32), f"a whole number from 0 to {_MOST_32}"),
+    "wall_clock": (_is_bool, "True or False"),
+}
+"""Field of an action -> which values the engine can take, and the words for them."""
 
 
 def _never() -> None:

@@ -129,6 +129,8 @@ def validate(tree: Any, place: str, kind: type[Content]) -> Content:
     except ValidationError as error:
         first = error.errors()[0]
         steps = first["loc"]
+        if steps[-1:] == NO_SCALAR:
+            first["type"], steps = NO_SCALAR[0], steps[:-1]
         key = ".".join(map(str, steps)) or "the whole"
         raise ConfigError(f"claim file {place}, line {_line(tree, steps)}, key {key}: {_explain(first)}") from None
 
@@ -146,12 +148,26 @@ def _documents(text: str, place: str, *, fast: bool = False) -> Iterator[Any]:
         raise ConfigError(f"claim file {place}, line {line}: not valid YAML: {why}; write YAML 1.2") from None
 
 
+PYDANTIC = "Input should be "
+"""How pydantic's messages begin."""
+NO_SCALAR = ("bool",)
+"""The end of the path of pydantic's first error of a value that is no `Scalar`: the first type of the union, no key."""
+
+
 def _explain(error: Any) -> str:
     texts = {
         "extra_forbidden": "unknown key; remove it or correct its name",
         "missing": "the key is missing; add it, as in the example that `pacelab new claim NAME` writes",
     }
+    valid = {
+        NO_SCALAR[0]: "one value (a text, a number, true, or false; a list of values belongs under `axes`)",
+        "string_pattern_mismatch": "small letters and digits, with single hyphens between them",
+    }
+    if error["type"] in valid:
+        return f"must be {valid[error['type']]}, not {_short(error['input'])}"
     message: str = texts.get(error["type"]) or error["msg"].removeprefix("Value error, ")
+    if message.startswith(PYDANTIC):
+        return f"must be {message.removeprefix(PYDANTIC)}, not {_short(error['input'])}"
     if error["type"] in texts or message.startswith("must be "):  # a domain names the value
         return message
     return f"{message} (found {_short(error['input'])})"

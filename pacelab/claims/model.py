@@ -326,7 +326,9 @@ def _check_cells(number: int, measure: Measure, grid: dict[str, list[Scalar]]) -
     reduced = [reduction.over for reduction in measure.reduce]
     for point in (measure.at, measure.against or {}):
         for name, value in point.items():
-            if value not in grid.get(name, []):
+            if name not in grid:
+                raise ValueError(f"check {number}: axis must be one of {', '.join(grid)}, not {name!r}")
+            if value not in grid[name]:
                 raise ValueError(
                     f"check {number}: {name} must be one of the scenario's values, in full mode and in quick mode, "
                     f"not {value!r}"

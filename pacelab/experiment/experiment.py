@@ -24,6 +24,21 @@ GROUPED_OPTIONS = {"backend", *(option.field for option in OPTIONS if option.gro
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
+class _ConstantOptions(dict[str, object]):
+    """The topology's options of an experiment. The network is built from them, so a later change would have no effect
+    on the run, but would be in its run.json.
+    """
+
+    def _stay(self, *_changes: object, **_named: object) -> Never:
+        raise ConfigError("an Experiment cannot be changed; make another with experiment.vary(topology_options={...})")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _stay
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and other processes get an ordinary dictionary."""
+        return dict, (dict(self),)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Experiment(Options):
     """One run, resolved on construction (ConfigError names an invalid value and the valid ones).
@@ -66,6 +81,7 @@ class Experiment(Options):
             for item in fields(Resolved):
                 if item.name != "options":
                     object.__setattr__(self, item.name, getattr(resolved, item.name))
+            object.__setattr__(self, "topology_options", _ConstantOptions(self.topology_options))
             object.__setattr__(self, "request", given)
 
     def vary(self, **changes: Any) -> Experiment:

@@ -171,6 +171,19 @@ def spread(values: Sequence[float], place: int, count: int) -> list[float]:
     return [value + step * (place - (count - 1) / 2) for value in values]
 
 
+def apart(values: Sequence[float], texts: Sequence[str], *, letters: int) -> list[tuple[float, str]]:
+    """The values with their texts, without those that would overlap the one before them along a linear axis.
+
+    `letters` of a text fit along the axis.
+    """
+    step = (max(values) - min(values)) * (max(map(len, texts)) + 1) / letters
+    kept: list[tuple[float, str]] = []
+    for value, text in sorted(zip(values, texts, strict=True)):
+        if not kept or value - kept[-1][0] >= step:
+            kept.append((float(value), text))
+    return kept
+
+
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
     """Names along the x axis at 0, 1, 2, ..., slanted or vertical if there are many."""
     slope, place = (SLOPING, "top") if len(names) <= MOST_SLOPING else (UPRIGHT, "center")

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import ConfigError
 from pacelab.figures.chart import Line, Mark, Panel, Rule, Scale, Text, around, from_zero, linear, names_along, powers
-from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, images, share_legend, short, spread
+from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, apart, images, share_legend, short, spread
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
-from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
+from pacelab.figures.tables import Compared, baseline_of, network, settings, show_name, show_point, show_value
 from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
+from pacelab.options.settings import BY_FIELD
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.grid_types import CompareRow, Estimated, Point
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
@@ -38,6 +39,18 @@ LEAST_GAIN = 1.0
 """Minimum range of an axis of gains in per cent, either way: equal schemes look equal despite rounding errors."""
 MARKS = 10
 """Number of markers along a line: enough to distinguish it from another line of the same colour."""
+LETTERS = 40
+"""How many digits fit along the axis of one panel."""
+UNITS = {
+    "_bps": "Mbit/s",
+    "_bytes": "bytes",
+    "_pkts": "packets",
+    "_ns": "us",
+    "_s": "s",
+    "_mhz": "MHz",
+    "_ghz": "GHz",
+}
+"""End of an option's field -> the unit on the command line, in which axes show the option's values."""
 KBPS = 1e-3
 GREY = "#7f7f7f"
 
@@ -271,10 +284,11 @@ def _panel(
             )
         )
     if not known:
-        said = "of no run is it known"
-        middle = math.sqrt(y.low * y.high) if y.log else (y.low + y.high) / 2
+        said = "no run has a value"
+        # Above the middle, where differences and gains have the line of zero.
+        height = math.sqrt(y.low * y.high) if y.log else y.low + 0.6 * (y.high - y.low)
         marks.append(
-            Text(x=(len(schemes) - 1) / 2 if axis is None else _middle(comparison.axes[axis]), y=middle, text=said)
+            Text(x=(len(schemes) - 1) / 2 if axis is None else _middle(comparison.axes[axis]), y=height, text=said)
         )
     return Panel(
         x=_x_scale(comparison, schemes),
@@ -299,7 +313,8 @@ def _x_scale(comparison: Compared, schemes: Sequence[str]) -> Scale:
     places = [spot for place in (0, len(schemes) - 1) for spot in spread(values, place, len(schemes))]
     found = linear(*around(places), axis_label(axis), grid=True)
     if all(isinstance(value, int) for value in values):
-        return replace(found, ticks=tuple((float(value), show_value(axis, value)) for value in values))
+        texts = [show_value(axis, value) for value in values]
+        return replace(found, ticks=tuple(apart(values, texts, letters=LETTERS)))
     return found
 
 
@@ -407,7 +422,10 @@ def axis_label(name: str | None) -> str:
         "payload_bytes": "payload (bytes)",
         "min_rto_s": "least RTO (s)",
     }
-    return labels.get(name, name or "")
+    if name in labels or name not in BY_FIELD:
+        return labels.get(name, name or "")
+    unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), None)
+    return show_name(name) + (f" ({unit})" if unit else "")
 
 
 def _caption(ax: Axes, text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -41,6 +43,7 @@ CALL_COLUMNS: tuple[Literal["mos_mean", "mos_worst"], ...] = ("mos_mean", "mos_w
 """Columns of comparisons with calls."""
 ASKED_COLUMNS = ("y_half_width", "difference", "difference_half_width")
 """Columns after that of the requested quantity."""
+ALL_COLUMNS = frozenset((*COLUMNS, *CALL_COLUMNS, *ASKED_COLUMNS))
 
 
 def baseline_of(schemes: Sequence[str]) -> str:
@@ -87,7 +90,9 @@ def comparison_csv(comparison: Compared) -> str:
     asked = comparison.compare.get("y")
     if asked:
         columns = (*(name for name in columns if name != asked), asked, *ASKED_COLUMNS)
-    lines = [",".join([*map(show_name, comparison.axes), "scheme", *columns])]
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow  # a user's scheme may have a comma in its name
+    write([*map(show_name, comparison.axes), "scheme", *columns])
     for row in comparison.rows:
         values: dict[str, Any] = {
             **row,
@@ -107,8 +112,8 @@ def comparison_csv(comparison: Compared) -> str:
             }
         cells = [show_value(name, row["point"][name]) for name in comparison.axes]
         cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in columns)]
-        lines.append(",".join(cells))
-    return "\n".join(lines) + "\n"
+        write(cells)
+    return text.getvalue()
 
 
 def _score(value: Estimated | None) -> str:

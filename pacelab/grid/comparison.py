@@ -18,7 +18,7 @@ from pacelab.console import progress_line
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.figures.tables import baseline_of, comparison_csv, show_point
+from pacelab.figures.tables import ALL_COLUMNS, baseline_of, comparison_csv, show_point
 from pacelab.grid.grid import ALL, Grid, counted, describe_runs, names_of
 from pacelab.options.arguments import (
     checked,
@@ -157,7 +157,7 @@ def compare(
     combinations are checked before the first run.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
-    grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds, fixed=FULL if full else None)
+    grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds, fixed=FULL if full else None, columns=ALL_COLUMNS)
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
         grid, refused = _applicable(grid)
@@ -220,8 +220,6 @@ def _applicable(grid: Grid) -> tuple[Grid, dict[str, str]]:
 def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> CompareRow:
     """Means over the runs of one cell of the grid."""
     runs = [result.run for result in results]
-    rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
-    late = [known[-1] for run in runs for flow in run["flows"] if (known := flow["rtt_quantiles_s"]) is not None]
     return {
         "point": dict(point),
         "scheme": scheme,
@@ -232,8 +230,8 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> CompareRow:
         "jain": _estimate_known(run["totals"]["jain"] for run in runs),
         "mos_mean": _estimate_known(run["totals"]["mos_mean"] for run in runs),
         "mos_worst": _estimate_known(run["totals"]["mos_worst"] for run in runs),
-        "rtt_mean_s": _mean(rtts) if rtts else None,
-        "rtt_p95_s": _mean(late) if late else None,
+        "rtt_mean_s": _mean_of("rtt", runs),
+        "rtt_p95_s": _mean_of("rtt-p95", runs),
         "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
         "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
         "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),
@@ -241,6 +239,12 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> CompareRow:
         "hooks_failed": sum(run["hooks"]["failed"] for run in runs),
         "notes": sorted(counted([run["notes"] for run in runs])),
     }
+
+
+def _mean_of(quantity: str, runs: Sequence[Run]) -> float | None:
+    """The mean over the runs that have the quantity. Each run counts once, however many of its flows have it."""
+    found = _estimate_known(map(find_quantity(quantity).read, runs))
+    return found["mean"] if found else None
 
 
 def _goodput_samples(runs: Sequence[Run]) -> list[float]:

@@ -14,7 +14,7 @@ import io
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import product
@@ -39,7 +39,7 @@ from pacelab.options.arguments import (
 )
 from pacelab.options.congestion_controls import TABLE
 from pacelab.options.limits import SEEDS
-from pacelab.options.settings import Options, Request
+from pacelab.options.settings import BY_FLAG, Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.grid_types import Point, RunRow, Swept
 from pacelab.results.notes import NO_EFFECT
@@ -141,12 +141,14 @@ class Grid:
         axes: Mapping[str, Sequence[Any]] | None,
         seeds: int,
         fixed: Request | None = None,
+        columns: Collection[str] = (),
     ) -> Grid:
         """Build the grid with `seeds` seeds from the base's seed on. ConfigError if an axis is one of these or is
-        fixed.
+        fixed, or has the name of one of the `columns` of the table that the grid is for.
         """
-        _refuse_names(base, axes or {})
+        _refuse_names(base, axes or {}, columns)
         _refuse_elsewhere(axes or {})
+        _refuse_flags(base, axes or {})
         found = {name: coerce(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
@@ -223,14 +225,15 @@ class Grid:
         ]
 
 
-def _refuse_names(base: Experiment, axes: Mapping[str, object]) -> None:
-    """ConfigError if an option of the user's topology has the name of another column of the table of runs."""
-    columns = {"scheme", *(quantity.name for quantity in QUANTITIES)}
+def _refuse_names(base: Experiment, axes: Mapping[str, object], others: Collection[str]) -> None:
+    """ConfigError if an option of the user's topology has the name of another column of the table."""
+    columns = {"scheme", *others, *(quantity.name for quantity in QUANTITIES)}
     columns |= {show_name(name) for name in axes if name in _FIELDS and show_name(name) != name}
     for option in base.kind.options:
         if option.own and option.name in axes and option.name in columns:
+            table = "the comparison" if option.name in others else "runs"
             raise ConfigError(
-                f"{option.flag} must be one value: the table of runs already has a column {option.name!r}; "
+                f"{option.flag} must be one value: the table of {table} already has a column {option.name!r}; "
                 "to vary your option, rename it in the file"
             )
 
@@ -239,6 +242,15 @@ def _refuse_elsewhere(axes: Mapping[str, object]) -> None:
     """ConfigError if an axis names something that is set in another way."""
     for name, instead in ELSEWHERE.items():
         if name in axes:
+            raise ConfigError(f"axis must be an option of a run, not {name!r}; {instead}")
+
+
+def _refuse_flags(base: Experiment, axes: Mapping[str, object]) -> None:
+    """ConfigError if an axis has the name of a flag that is called otherwise in Python."""
+    for name in axes.keys() - _FIELDS - {option.name for option in base.kind.options}:
+        option = BY_FLAG.get(f"--{name.replace('_', '-')}")
+        if option is not None:
+            instead = f"use {option.field}, as {option.flag} is called in Python"
             raise ConfigError(f"axis must be an option of a run, not {name!r}; {instead}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.figures.distributions import count_of, draw_curves, find_distributed, unit_of
-from pacelab.figures.figures import LEAST_PT, add_legend, name_ticks, set_y_limits, short, spread
+from pacelab.figures.figures import LEAST_PT, add_legend, apart, name_ticks, set_y_limits, short, spread
 from pacelab.figures.in_matplotlib import new_axes
 from pacelab.figures.plots import axis_label, styles_of
 from pacelab.figures.tables import network, settings, show_name, show_value
@@ -27,6 +27,10 @@ from pacelab.schemes.style import look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+LETTERS = 70
+"""How many digits fit along the axis of a figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +144,8 @@ def plot_points(
     counts = _draw_lines(ax, rows, x, values, quantity, lines)
     if not _are_numbers(values):
         name_ticks(ax, [short(_as_written(x, value)) for value in values])
-    elif all(isinstance(value, int) for value in values) and len(values) <= 20:
-        ax.set_xticks(values, [_as_written(x, value) for value in values])
+    elif all(isinstance(value, int) for value in values):
+        ax.set_xticks(*zip(*apart(values, [_as_written(x, value) for value in values], letters=LETTERS), strict=True))
     ax.set(xlabel=axis_label(x), ylabel=quantity.label)
     set_y_limits(ax, *quantity.limits)
     ax.grid(alpha=0.3)

@@ -96,6 +96,9 @@ class RateSample(NamedTuple):
     """recovery: the sender repairs losses; loss: it does so after a timeout."""
 
 
+Recovery = Literal["newreno", "reno", "go-back-n", "sack"]
+
+
 class CongestionControl(ABC):
     """Decides on the congestion window. Windows are in segments, fractions included; times are integer ns.
 
@@ -109,7 +112,7 @@ class CongestionControl(ABC):
 
     NO_SCHEME: ClassVar[str] = "a congestion control; use --cc"
     """The message of `--scheme FILE.py:CLASS` if the class is a congestion control."""
-    recovery: ClassVar[Literal["newreno", "reno", "go-back-n", "sack"]] = "newreno"
+    recovery: ClassVar[Recovery] = "newreno"
     """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe). sack: selective ACKs,
     and a segment is lost when a segment sent later has arrived (RFC 2018, RFC 8985). The window then limits the
     segments in flight, and a class with `delivered` also decides on the window during the recovery.

@@ -7,6 +7,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
@@ -50,11 +51,14 @@ def misnamed_methods(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def user_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
-    """The traceback from the first frame of user code; if there is none, the place of the function or class
-    `called`.
+    """The traceback from the first frame of user code to the last; if there is none, the place of the function or
+    class `called`.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _INTERNAL_FILES]
     own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
+    if own and is_ours(own[-1].filename):  # between the user's call and our check, a dataclass has a generated __init__
+        kept = list(dropwhile(lambda frame: is_ours(frame.filename) or frame.filename == "<string>", reversed(own)))
+        own = kept[::-1] or own
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
@@ -86,6 +90,8 @@ def place_of(called: Callable[..., Any] | None) -> str:
     if not isinstance(called, type) and not hasattr(called, "__code__"):
         called = getattr(type(called), "__call__", None)  # noqa: B004  # the function itself
     code = getattr(called.__init__ if isinstance(called, type) else called, "__code__", None)  # type: ignore[misc]
+    if is_dataclass(called) and code is not None and code.co_filename == "<string>":
+        code = None  # the generated __init__ is in no file
     if code is not None and not is_ours(code.co_filename):
         place = code.co_filename, code.co_firstlineno, code.co_name
     elif isinstance(called, type):

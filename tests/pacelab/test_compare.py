@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -109,6 +110,38 @@ def test_compare_of_one_seed_has_no_interval() -> None:
     (row,) = found.rows
     assert row["goodput_bps"]["half_width"] is None
     assert repr(found) == "Comparison(newreno: 1 rows)"
+
+
+def test_a_comma_in_a_name_does_not_shift_the_columns(tmp_path: Path) -> None:
+    scheme = "from pacelab import Scheme\nMINE = Scheme(name='red, 50 %', summary='', source='')\n"
+    (tmp_path / "mine.py").write_text(scheme)
+    base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.1)
+    compare(base, schemes=["newreno", f"{tmp_path / 'mine.py'}:MINE"], seeds=1, jobs=1).write(tmp_path / "out")
+    with (tmp_path / "out" / "table.csv").open(newline="") as table:
+        rows = list(csv.DictReader(table))
+    assert [row["scheme"] for row in rows] == ["newreno", "red, 50 %"]
+    assert rows[0]["goodput_bps"] == rows[1]["goodput_bps"]
+
+
+def test_the_round_trip_of_a_run_counts_once_however_many_flows_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    (real,) = run_many([pacelab.Experiment(topology_options={"hops": 1, "wired": False}, duration_s=1)])
+
+    def run(*rtts_s: float | None) -> Any:
+        flow = real.run["flows"][0]
+        late = [None if rtt_s is None else [rtt_s, 2 * rtt_s] for rtt_s in rtts_s]
+        flows = [flow | {"rtt_mean_s": rtt_s, "rtt_quantiles_s": q} for rtt_s, q in zip(rtts_s, late, strict=True)]
+        return replace(real, run=real.run | {"flows": flows})
+
+    # The second run has one round trip of 0.3 s, since its other flow starved: (0.1 + 0.3) / 2, and not a third of 0.5.
+    runs = [run(0.1, 0.1), run(0.3, None), run(None, None)]
+    monkeypatch.setattr("pacelab.grid.comparison.run_stored", lambda *_, **__: runs)
+    found = compare(pacelab.Experiment(topology_options={"hops": 1}), schemes=["newreno"], seeds=3)
+    (row,) = found.rows
+    assert (row["rtt_mean_s"], row["rtt_p95_s"]) == (pytest.approx(0.2), pytest.approx(0.4))
+    for y in ("rtt", "rtt-p95"):
+        (asked,) = found.with_quantity(y).rows
+        assert asked["y"] is not None
+        assert asked["y"]["mean"] == asked["rtt_mean_s" if y == "rtt" else "rtt_p95_s"]
 
 
 def test_full_compare_has_ten_batches() -> None:

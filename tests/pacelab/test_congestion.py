@@ -105,12 +105,39 @@ def test_failures_stop_the_run_with_their_reason(tmp_path: Path, body: str, mess
             5,
             "takes 1 positional",
         ),
+        (
+            "    def acknowledged(self, *a): pass\n    def lost(self, *a): pass\n    recovery = 'sak'\n",
+            3,
+            r"has recovery = 'sak': one of 'newreno', 'reno', 'go-back-n', 'sack' is needed",
+        ),
     ],
 )
 def test_failures_outside_of_own_lines_name_the_line(tmp_path: Path, body: str, line: int, message: str) -> None:
     with pytest.raises(congestion.UserCodeError, match=message) as caught:
         pacelab.run(experiment(own(tmp_path, body)))
     assert f'File "{tmp_path / "mine.py"}", line {line}, in ' in str(caught.value)
+
+
+def test_a_dataclass_that_cannot_be_made_is_reported_with_its_line(tmp_path: Path) -> None:
+    body = "    seen: int = 0\n    def acknowledged(self, *a): pass\n    def lost(self, *a): pass\n"
+    path, _, name = own(tmp_path, body).rpartition(":")
+    text = Path(path).read_text().replace("class Mine", "import dataclasses\n@dataclasses.dataclass\nclass Mine")
+    Path(path).write_text(text)
+    line = text[: text.index("@dataclasses")].count("\n") + 1
+    with pytest.raises(
+        congestion.UserCodeError, match=rf'File "{path}", line ({line}|{line + 1}), in Mine\n.*\n.*positional'
+    ):
+        pacelab.run(experiment(f"{path}:{name}"))
+
+
+def test_attributes_of_a_class_in_a_file_do_not_last_from_run_to_run(tmp_path: Path) -> None:
+    body = (
+        "    made = []\n"
+        "    def __init__(self, *a):\n        super().__init__(*a)\n        self.made.append(1)\n"
+        "    def acknowledged(self, *a): self.window = 1 + len(self.made)\n    def lost(self, *a): pass\n"
+    )
+    one, other = (pacelab.run(experiment(own(tmp_path, body))).goodput_bps for _ in range(2))
+    assert one == other
 
 
 def test_a_class_without_a_required_method_is_refused(tmp_path: Path) -> None:

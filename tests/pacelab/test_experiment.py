@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import operator
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +216,28 @@ def test_an_experiment_stays_as_it_is(name: str) -> None:
 
 
 # Priority of defaults: the given value, else the topology's, else the PHY's, else the general default.
+
+
+def test_the_topology_options_of_an_experiment_stay_as_the_network_was_built() -> None:
+    given = {"hops": 2}
+    experiment = Experiment(topology_options=given)
+    given["hops"] = 4
+    changes: list[Callable[[Any], object]] = [
+        lambda options: operator.setitem(options, "hops", 4),
+        lambda options: operator.delitem(options, "hops"),
+        lambda options: operator.ior(options, {"hops": 4}),
+        lambda options: options.setdefault("wired", False),
+        lambda options: options.pop("hops"),
+        lambda options: options.popitem(),
+        lambda options: options.clear(),
+    ]
+    for change in changes:
+        with pytest.raises(ConfigError, match="an Experiment cannot be changed; make another with"):
+            change(experiment.topology_options)
+    assert experiment.topology_options == {"hops": 2}
+    for copied in (copy.deepcopy(experiment), pickle.loads(pickle.dumps(experiment))):
+        assert copied == experiment
+    assert type(copy.deepcopy(experiment.topology_options)) is dict
 
 
 def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:

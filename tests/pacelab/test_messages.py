@@ -284,6 +284,14 @@ CALLS: list[tuple[Callable[[], object], str]] = [
         "an Experiment cannot be changed; make another with experiment.vary(seed=...)",
     ),
     (
+        lambda: Experiment().topology_options.update(hops=2),  # type: ignore[attr-defined]
+        "an Experiment cannot be changed; make another with experiment.vary(topology_options={...})",
+    ),
+    (
+        lambda: pacelab.compare(Experiment(), schemes=["newreno"], axes={"rate": [2]}),
+        "axis must be an option of a run, not 'rate'; use rate_bps, as --rate is called in Python",
+    ),
+    (
         lambda: pacelab.compare(Experiment(), schemes="newreno"),
         "compare: schemes must be a list of names, for example ['newreno', 'tcp-gap'], not 'newreno'",
     ),

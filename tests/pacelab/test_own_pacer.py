@@ -460,6 +460,20 @@ def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pyte
             ("rate: 2", "seconds: 2"),
             "claim file mine.yaml, line 14, key scenario: 'seconds' is neither an option nor an axis here; use",
         ),
+        (
+            ("rate: 2", "cc: [newreno, cubic]"),
+            "claim file mine.yaml, line 16, key scenario.options.cc: must be one value (a text, a number, true, or "
+            "false; a list of values belongs under `axes`), not ['newreno', 'cubic']",
+        ),
+        (
+            ("own-mine", "own mine"),
+            "line 9, key id: must be small letters and digits, with single hyphens between them, not 'own mine'",
+        ),
+        (
+            ("compare: ratio", "compare: quotient"),
+            ".compare: must be 'change', 'difference' or 'ratio', not 'quotient'",
+        ),
+        (("at: {rts: on}", "at: {rtss: on}"), "check 1: axis must be one of rts, scheme, not 'rtss'"),
         (None, "claim file mine.yaml is empty; `pacelab new claim NAME` writes an example"),
     ],
 )

@@ -14,11 +14,13 @@ from pacelab import (
     EventMask,
     Experiment,
     FlowKey,
+    Forward,
     Inject,
     Rewrite,
     Scheme,
     Segment,
     SegmentSeen,
+    SetExtraBackoff,
     TransmitResult,
     compare,
     record_air,
@@ -26,6 +28,7 @@ from pacelab import (
 )
 from pacelab.air.own_hooks import guard
 from pacelab.user_code.messages import UserCodeError
+from pacelab_pacer.core.contract import Action
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.core.segment import ACK
 
@@ -160,7 +163,17 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
             AT + r" returned 1000000000\.0 from deadline\(\); it must return .*\n.*mine\.py\", line 20",
         ),
         (IN_DEADLINE, "return -1, ''", AT + r" returned \(-1, ''\) from deadline\(\); it must return .* 0 or more"),
-        ("Forward(handle))", "Forward(-1))", r"node 2 failed: .*Forward\(handle=-1, keep=False\): out of range"),
+        (
+            IN_DEADLINE,
+            "return 10**30, 'never'",
+            AT + r" returned \(10{30}, 'never'\) from deadline\(\); it must return None for never, or at most "
+            r"18446744073709551615 ns\n.*mine\.py\", line 20",
+        ),
+        (
+            "Forward(handle))",
+            "Forward(-1))",
+            AT + r" returned Forward\(handle=-1, keep=False\) from poll_action\(\); it must return an action with a ",
+        ),
         (
             IN_POLL,
             "return Forward(0)",
@@ -191,7 +204,14 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             "Forward(handle))",
             "Drop(handle, 5))",
-            r"^scheme mine: the gateway hook at node 2 failed: TypeError: .*\n.*mine\.py\", line 30",
+            AT
+            + r" returned Drop\(handle=0, reason=5\) from poll_action\(\); it must return an action whose reason is a "
+            r"text\n.*mine\.py\", line 17",
+        ),
+        (
+            IN_COUNTERS,
+            "return {7: 1}",
+            AT + r" returned \{7: 1\} from counters\(\); it must return a mapping of names to whole numbers\n",
         ),
         (
             "event_mask = EventMask.SEGMENT",
@@ -206,6 +226,46 @@ def test_a_failure_of_a_users_scheme_stops_the_run_with_its_place(
     experiment = failing(in_tmp, place, put)
     with pytest.raises(UserCodeError, match=f"(?s){told}"):
         run(experiment)
+
+
+def test_a_wrong_field_of_a_scheme_is_reported_with_the_users_lines_alone(in_tmp: Path) -> None:
+    with pytest.raises(UserCodeError) as caught:
+        failing(in_tmp, 'source="', 'needs="gateway", source="')
+    head, place, *_, told = str(caught.value).splitlines()
+    assert head == "loading 'mine.py' failed:"
+    assert re.search(r'mine\.py", line \d+, in <module>', place)
+    assert told.endswith("ConfigError: Scheme: needs must be a list of texts, not 'gateway'")
+    assert str(caught.value).count('  File "') == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "valid"),
+    [
+        (Forward(0, keep=1), "keep is True or False"),  # type: ignore[arg-type]
+        (Rewrite(0, window_bytes=-5), "window_bytes is None, or a whole number from 0 to 4294967295"),
+        (Rewrite(0, rtt_wired_ns=0.5), "rtt_wired_ns is None, or a whole number"),  # type: ignore[arg-type]
+        (Rewrite(0, congestion_experienced=1), "congestion_experienced is None, True, or False"),  # type: ignore[arg-type]
+        (Inject("an ACK"), "segment is a pacelab.Segment"),  # type: ignore[arg-type]
+        (SetExtraBackoff(-1), "slots is a whole number from 0 to 4294967295"),
+        (SetExtraBackoff(1, wall_clock=None), "wall_clock is True or False"),  # type: ignore[arg-type]
+    ],
+)
+@pytest.mark.parametrize("reacts", [False, True])
+def test_a_value_that_the_engine_cannot_take_is_named_with_the_valid_ones(
+    action: Action, valid: str, reacts: bool
+) -> None:
+    class Hook(NullHook):
+        def poll_action(self) -> Action | None:
+            return action
+
+    class Reacting(NullHook):
+        def react(self, _now_ns: int, _event: object) -> Any:
+            return [action], None
+
+    scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: Reacting() if reacts else Hook())
+    told = rf"{AT} returned .*; it must return an action whose {re.escape(valid)}.*\n.*, line \d+, in (poll_|re)act"
+    with pytest.raises(UserCodeError, match=told):
+        run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
 
 
 @pytest.mark.parametrize("gave", [None, (None, None), ([1.5], None), ((0,), None), ([], "soon"), ([], -1)])

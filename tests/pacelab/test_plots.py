@@ -16,11 +16,13 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 import pacelab
 from pacelab.cli.main import main
+from pacelab.domains import Real, Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.distributions import check_panels, draw_curves, find_distributed, plot_moments, render_curves
 from pacelab.figures.figures import add_legend, image, images, name_ticks, share_legend, spread
 from pacelab.figures.plots import (
+    axis_label,
     caption,
     plot_gain,
     plot_goodput,
@@ -32,6 +34,7 @@ from pacelab.figures.plots import (
 )
 from pacelab.grid.comparison import Comparison
 from pacelab.grid.sweep_plots import Points, load_points, plot_flows
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.quantities import find_quantity
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
@@ -156,6 +159,48 @@ def test_schemes_of_a_comparison_are_side_by_side() -> None:
     del some.rows[-3]  # tcp-gap with 2 hops, like a scheme that cannot act there
     drawn = [list(bar.lines[0].get_xdata()) for bar in plot_goodput(some, Figure().subplots()).containers]
     assert drawn == [pytest.approx([0.97, 1.97, 8.97]), pytest.approx([1.03, 9.03])]
+
+
+def test_numbers_along_an_axis_do_not_overlap() -> None:
+    many = comparison({"window_pkts": list(range(1, 61))}, [{"window_pkts": window} for window in range(1, 61)])
+    ax = plot_goodput(many, Figure(figsize=(4.5, 3.2)).subplots())
+    ax.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) > 10
+    assert all(before.x1 < after.x0 for before, after in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    ("field", "label"),
+    [
+        ("cbr_rate_bps", "cbr-rate (Mbit/s)"),
+        ("ampdu_spacing_ns", "ampdu-spacing (us)"),
+        ("ping_interval_s", "ping (s)"),
+        ("queue_pkts", "queue (packets)"),
+        ("retry_short", "retry-short"),
+        ("wired_hops", "wired_hops"),
+    ],
+)
+def test_an_axis_has_the_unit_of_its_numbers(field: str, label: str) -> None:
+    assert axis_label(field) == label
+
+
+def test_every_option_with_a_number_has_a_label_with_its_unit() -> None:
+    fields = [name for name, option in BY_FIELD.items() if isinstance(option.domain, Real | Whole)]
+    assert not [
+        axis_label(name) for name in fields if name.endswith(("_s", "_ns", "_bps")) and "(" not in axis_label(name)
+    ]
+
+
+def test_the_text_of_a_panel_without_values_is_beside_the_line_of_zero() -> None:
+    unknown = deepcopy(HOPS)
+    for row in unknown.rows:
+        row["gain"] = row["gain_half_width"] = None
+    ax = plot_gain(unknown, Figure().subplots())
+    (text,) = [text for text in ax.texts if text.get_text() == "no run has a value"]
+    ax.figure.draw_without_rendering()
+    box, zero_px = text.get_window_extent(), ax.transData.transform((0, 0))[1]
+    assert box.y0 > zero_px
 
 
 def test_x_axis_prefers_hops_then_any_number() -> None:

@@ -262,7 +262,7 @@ def test_quantities_that_no_run_has_are_reported() -> None:
     ]
 
 
-@pytest.mark.parametrize(("y", "told"), [("mos", ["of no run is it known"]), ("jain", [])])
+@pytest.mark.parametrize(("y", "told"), [("mos", ["no run has a value"]), ("jain", [])])
 @pytest.mark.parametrize("plot", [plot_quantity, plot_difference])
 def test_empty_axes_show_a_note(plot: Callable[..., Axes], y: str, told: list[str]) -> None:
     assert [text.get_text() for text in plot(comparison().with_quantity(y), Figure().subplots()).texts] == told

@@ -335,15 +335,22 @@ def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
         compare(BASE, schemes=["newreno"], axes={"seed": [5]}, jobs=1)
 
 
+def write_topology(option: str) -> None:
+    """Write own.py, two nodes with an option of this name."""
+    head = (
+        f"import pacelab\ndef topology(*, {option}: int = 2):\n    return pacelab.Topology(name='own', description='',"
+    )
+    nodes = "nodes=tuple(pacelab.Node(name=str(i), wireless=True, position_m=(100.0 * i, 0.0)) for i in range(2)),"
+    ends = "flows=(pacelab.Flow(src=0, dst=1),), decode_m=250.0, sense_m=550.0)"
+    Path("own.py").write_text(head + nodes + ends)
+
+
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("name", "beside"), [("goodput_bps", []), ("scheme", []), ("rate", ["--rate", "1,2"])])
 def test_a_users_option_is_no_second_column_of_a_name(
     name: str, beside: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    head = f"import pacelab\ndef topology(*, {name}: int = 2):\n    return pacelab.Topology(name='own', description='',"
-    nodes = "nodes=tuple(pacelab.Node(name=str(i), wireless=True, position_m=(100.0 * i, 0.0)) for i in range(2)),"
-    ends = "flows=(pacelab.Flow(src=0, dst=1),), decode_m=250.0, sense_m=550.0)"
-    Path("own.py").write_text(head + nodes + ends)
+    write_topology(name)
     assert main(["sweep", "own.py", "--set", f"{name}=2,3", *beside, "--seconds", "0.1", "--out", "s"]) == 2
     assert f"--set {name} must be one value: the table of runs already has a column" in capsys.readouterr().err
     assert not Path("s").exists()
@@ -521,3 +528,14 @@ def test_sweep_replaces_a_worker_that_was_killed(tmp_path: Path, reference: dict
     assert child.returncode == 0
     assert at_the_kill.items() <= after.items()
     assert finished_contents(tmp_path / "s") == reference
+
+
+@pytest.mark.usefixtures("engine", "in_tmp")
+@pytest.mark.parametrize("name", ["gain", "difference", "goodput_half_width_bps"])
+def test_a_users_option_is_no_second_column_of_a_comparison(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write_topology(name)
+    command = ["own.py", "--set", f"{name}=2,3", "--seconds", "0.1", "--seeds", "1", "--schemes", "newreno"]
+    assert main(["compare", *command]) == 2
+    told = f"--set {name} must be one value: the table of the comparison already has a column {name!r}"
+    assert told in capsys.readouterr().err
+    assert main(["sweep", *command, "--out", "s"]) == 0  # its table has no such column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,20 @@ def test_rates_are_along_the_axis_as_they_are_written() -> None:
     ax = draw(points(axes=axes, rows=rows))
     assert ax.get_xlabel() == "802.11 data rate (Mbit/s)"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "5.5", "11"]
+
+
+def test_numbers_along_the_axis_do_not_overlap() -> None:
+    axes: dict[str, list[Any]] = {"cbr_rate_bps": [place * 1_000_000 for place in range(1, 51)], "scheme": ["newreno"]}
+    rows = [
+        {"point": {"cbr_rate_bps": rate_bps}, "scheme": "newreno", "seed": 1, "goodput_bps": 1.0}
+        for rate_bps in axes["cbr_rate_bps"]
+    ]
+    ax = draw(points(axes=axes, rows=rows))
+    assert ax.get_xlabel() == "cbr-rate (Mbit/s)"
+    ax.figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert [label.get_text() for label in ax.get_xticklabels()][:2] == ["1", "4"]
+    assert all(before.x1 < after.x0 for before, after in pairwise(boxes))
 
 
 def test_where_accepts_the_values_of_an_experiment() -> None:

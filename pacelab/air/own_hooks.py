@@ -207,9 +207,8 @@ class _OwnHook:
         handle = action if isinstance(action, int) else getattr(action, "handle", 0)
         if not _is_whole(handle, _MOST_32):
             raise self._refuse(method, action, VALID_HANDLE)
-        for name, value in action._asdict().items() if isinstance(action, _WITH_VALUES) else ():
-            is_valid, valid = _VALID_VALUES.get(name, (None, ""))
-            if is_valid is not None and not is_valid(value):
+        for name, is_valid, valid in _VALUES.get(type(action), ()):
+            if not is_valid(getattr(action, name)):
                 raise self._refuse(method, action, f"an action whose {name} is {valid}")
 
     def _refuse(self, method: Callable[..., Any], gave: object, valid: str) -> UserCodeError:
@@ -230,7 +229,7 @@ def _is_reaction(gave: object) -> bool:
 
 def _is_whole(value: object, most: int) -> bool:
     """Whether the engine can take this number: a whole one from 0 to `most`."""
-    return hasattr(value, "__index__") and 0 <= operator.index(value) <= most
+    return (type(value) is int or hasattr(value, "__index__")) and 0 <= operator.index(value) <= most
 
 
 def _is_bool(value: object) -> bool:
@@ -238,8 +237,6 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
-_WITH_VALUES = (Drop, Forward, Inject, Rewrite, SetExtraBackoff)
-"""The actions with more than a handle."""
 _VALID_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "keep": (_is_bool, "True or False"),
     "reason": (lambda value: isinstance(value, str), "a text"),
@@ -257,6 +254,11 @@ _VALID_VALUES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "wall_clock": (_is_bool, "True or False"),
 }
 """Field of an action -> which values the engine can take, and the words for them."""
+_VALUES: Mapping[type, list[tuple[str, Callable[[Any], bool], str]]] = {
+    kind: [(name, *_VALID_VALUES[name]) for name in kind._fields if name in _VALID_VALUES]
+    for kind in (Drop, Forward, Inject, Rewrite, SetExtraBackoff)
+}
+"""Kind of action with more than a handle -> its fields, as in `_VALID_VALUES`. Looked up for each action of a run."""
 
 
 def _never() -> None:

@@ -87,7 +87,8 @@ $(VENV)/.profile: $(VENV)/.built $(VENV)/.native tools/guided
 	@[ ! -e $(PROFILE) ] || touch $@
 
 $(VENV)/.guided: $(VENV)/.profile
-	@[ ! -e $(PROFILE) ] || { tools/with-progress "the engine by its profile" $(PY) tools/guided engine && touch $@; }
+	@tools/with-progress "the faster engine" $(PY) tools/guided engine
+	@[ ! -e $(PROFILE) ] || touch $@
 
 # The same simulator for web pages.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm

@@ -1,4 +1,4 @@
-"""The page that lists what `pacelab demo` serves without a name: demonstrations, design problems, an empty network."""
+"""The page that `pacelab demo` serves without a name. It lists demonstrations, design problems, and a small network."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ pub struct Segment {
     pub packet_bytes: u32,
     pub ecn_capable: bool,
     pub rtp: Option<Rtp>,
-    pub quality: Option<VoiceQuality>,
+    pub quality: Option<Box<VoiceQuality>>,
 }
 
 /// RTP header fields of a voice packet.
@@ -75,7 +75,7 @@ pub enum Action {
     Resend { handle: PacketId },
     Release { handle: PacketId },
     Rewrite { handle: PacketId, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>, mark: bool },
-    Inject { segment: Segment },
+    Inject { segment: Box<Segment> },
     SetExtraBackoff { slots: u32, wall_clock: bool },
 }
 

@@ -1,6 +1,7 @@
 //! The binding `pacelab_medium`: a run, JSON in and out, Python hooks and congestion controls in between; and the
 //! joining of capture files.
 
+mod call;
 mod named_tuple;
 mod python_hook;
 mod python_queue;

@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple, PyType};
 
+use crate::call::call2;
 use crate::named_tuple::NamedTuple;
 
 /// The classes of `pacelab_pacer.core.contract` and `.segment`, looked up once.
@@ -68,8 +69,12 @@ impl Contract {
 /// Most actions and callbacks at one time. More count as an endless loop.
 const MOST_AT_ONCE: u32 = 100_000;
 
-/// Segments that a hook keeps for the reports of their transmissions.
+/// Places for segments whose transmission will be reported.
 const SEGMENTS: usize = 64;
+
+fn place_of(segment: &Segment) -> usize {
+    segment.handle.0 as usize % SEGMENTS
+}
 
 /// The Python objects that all segments of one flow and direction share. They are made once.
 struct FlowObjects {
@@ -115,8 +120,8 @@ pub struct PythonHook {
     called_at: u64,
     requests: u32,
     flows: BTreeMap<(u32, u32, u32, u32), FlowObjects>,
-    /// The last segments, the oldest first. The report of a transmission has the segment that the hook saw before.
-    segments: VecDeque<(Segment, Py<PyAny>)>,
+    /// Segments that the hook has seen, each in the place of its handle. The report of a transmission has the same object.
+    segments: [Option<(Segment, Py<PyAny>)>; SEGMENTS],
     /// Path tuples are few and immutable: made once.
     paths: BTreeMap<Vec<u32>, Py<PyAny>>,
 }
@@ -143,7 +148,7 @@ impl PythonHook {
             called_at: 0,
             requests: 0,
             flows: BTreeMap::new(),
-            segments: VecDeque::new(),
+            segments: [const { None }; SEGMENTS],
             paths: BTreeMap::new(),
         })
     }
@@ -197,18 +202,14 @@ impl PythonHook {
     fn seen_segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
         let object = self.segment(py, segment)?;
         if self.event_mask & mask::TRANSMIT != 0 {
-            if self.segments.len() == SEGMENTS {
-                self.segments.pop_front();
-            }
-            self.segments.push_back((segment.clone(), object.clone().unbind()));
+            self.segments[place_of(segment)] = Some((segment.clone(), object.clone().unbind()));
         }
         Ok(object)
     }
 
     /// The segment of a packet that was sent: the one that the hook saw, unless the packet was changed since.
     fn sent_segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
-        let place = self.segments.iter().rposition(|(seen, _)| seen.handle == segment.handle);
-        match place.and_then(|place| self.segments.remove(place)) {
+        match self.segments[place_of(segment)].take() {
             Some((seen, object)) if seen == *segment => Ok(object.into_bound(py)),
             _ => self.segment(py, segment),
         }
@@ -220,8 +221,8 @@ impl PythonHook {
             Some(Rtp { sequence, sent_ns }) => self.contract.rtp.bind(py).call1((sequence, sent_ns))?,
             None => py.None().into_bound(py),
         };
-        let quality = match segment.quality {
-            Some(quality) => {
+        let quality = match segment.quality.as_deref() {
+            Some(&quality) => {
                 let call = self.flow(py, quality.call)?.key.clone_ref(py);
                 let VoiceQuality { window_ns, expected, lost, late, delay_ns, .. } = quality;
                 self.contract.quality.bind(py).call1((call, window_ns, expected, lost, late, delay_ns))?
@@ -303,7 +304,7 @@ impl PythonHook {
             let (slots, wall_clock) = object.extract()?;
             Ok(Action::SetExtraBackoff { slots, wall_clock })
         } else if is(&contract.inject) {
-            Ok(Action::Inject { segment: read_segment(&object.get_item(0)?)? })
+            Ok(Action::Inject { segment: Box::new(read_segment(&object.get_item(0)?)?) })
         } else {
             Err(pyo3::exceptions::PyTypeError::new_err("not an action of the contract"))
         }
@@ -334,13 +335,8 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
         packet_bytes: object.get_item(7)?.extract()?,
         ecn_capable: object.get_item(10)?.extract()?,
         rtp: rtp.map(|(sequence, sent_ns)| Rtp { sequence, sent_ns }),
-        quality: quality.map(|(call, window_ns, expected, lost, late, delay_ns)| VoiceQuality {
-            call,
-            window_ns,
-            expected,
-            lost,
-            late,
-            delay_ns,
+        quality: quality.map(|(call, window_ns, expected, lost, late, delay_ns)| {
+            Box::new(VoiceQuality { call, window_ns, expected, lost, late, delay_ns })
         }),
     })
 }
@@ -372,12 +368,13 @@ impl Hook for PythonHook {
                     this.contract.transmit.make(py, [segment, attempts, delivered, next_hop])?
                 }
             };
+            let now = now.into_pyobject(py)?.into_any();
             match &this.react {
                 Some(react) => {
-                    let reaction = react.bind(py).call1((now, object))?;
+                    let reaction = call2(react.bind(py), now, object)?;
                     this.take(py, &reaction)
                 }
-                None => this.handle.call1(py, (now, object)).map(drop),
+                None => call2(this.handle.bind(py), now, object).map(drop),
             }
         });
     }
@@ -415,7 +412,8 @@ impl Hook for PythonHook {
             this.count_request("deadline() stays in the past: after handle_timeout(now) it must be None or later")?;
             match &this.react {
                 Some(react) => {
-                    let reaction = react.bind(py).call1((now, py.None()))?;
+                    let now = now.into_pyobject(py)?.into_any();
+                    let reaction = call2(react.bind(py), now, py.None().into_bound(py))?;
                     this.take(py, &reaction)
                 }
                 None => this.timeout.call1(py, (now,)).map(drop),

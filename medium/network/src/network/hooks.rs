@@ -160,7 +160,7 @@ impl Network {
                 }
                 self.rewrite(handle, window_bytes, rtt_wired_ns);
             }
-            Action::Inject { segment } => return self.inject(node, &segment),
+            Action::Inject { segment } => return self.inject(node, *segment),
             Action::SetExtraBackoff { slots, wall_clock } => {
                 if let Some(station) = self.station_of[node] {
                     self.air.set_extra_backoff(station, slots, wall_clock);
@@ -185,7 +185,7 @@ impl Network {
     }
 
     /// Sends a segment that the hook at `node` made. Returns false if it belongs to no flow.
-    fn inject(&mut self, node: NodeId, segment: &Segment) -> bool {
+    fn inject(&mut self, node: NodeId, segment: Segment) -> bool {
         let (src, dst, sport, dport) = segment.flow;
         let (src, dst) = (NodeId(src), NodeId(dst));
         let (flow, body) = match (segment.tcp, segment.quality) {
@@ -194,7 +194,7 @@ impl Network {
                 None => return false,
             },
             (None, Some(quality)) => match self.flow_of_call(quality.call) {
-                Some(flow) => (flow, Body::Report(Box::new(quality))),
+                Some(flow) => (flow, Body::Report(quality)),
                 None => return false,
             },
             (None, None) => return false,
@@ -252,7 +252,7 @@ impl Network {
             Body::Report(quality) => {
                 let (_, _, sport, dport) = quality.call;
                 segment.flow = (packet.src.0, packet.dst.0, dport + 1, sport + 1);
-                segment.quality = Some(**quality);
+                segment.quality = Some(quality.clone());
             }
             Body::Echo { .. } | Body::Aodv(_) => return None,
         }

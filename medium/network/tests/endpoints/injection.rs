@@ -41,7 +41,7 @@ impl Hook for Watcher {
             let ack = |flow, window_bytes| {
                 let tcp = TcpHeader { payload_bytes: 0, window_bytes, ..header };
                 let made = Segment { flow, tcp: Some(tcp), payload_bytes: 0, packet_bytes: 40, ..segment.clone() };
-                Action::Inject { segment: made }
+                Action::Inject { segment: Box::new(made) }
             };
             self.actions.push(ack((dst, src, dport, sport), TO_THE_PEER));
             self.actions.push(ack((src, dst, sport, dport), TO_ITSELF));

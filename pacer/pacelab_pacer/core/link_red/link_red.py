@@ -94,7 +94,9 @@ class LinkRed(LinkHook):
         self, config: LinkRedConfig, uniform: Callable[[], float], backoff: ExtraBackoff | None = None
     ) -> None:
         super().__init__()
-        self._config = config
+        # Copies of settings that are read for every packet.
+        self._min_retries, self._max_retries = config.min_retries, config.max_retries
+        self._max_probability, self._mark = config.max_probability, config.mark
         self._uniform = uniform
         self._backoff = backoff
         self.average_retries = 0.0
@@ -113,7 +115,7 @@ class LinkRed(LinkHook):
             if self._backoff is not None:
                 self._backoff.done(event)
         if self._backoff is not None:
-            change = self._backoff.change(on=self.average_retries >= self._config.min_retries)
+            change = self._backoff.change(on=self.average_retries >= self._min_retries)
             if change is not None:
                 self._actions.append(change)
 
@@ -124,7 +126,7 @@ class LinkRed(LinkHook):
 
     def _passes(self, segment: Segment) -> bool:
         chosen = self._is_chosen()
-        if chosen and not self._config.mark:
+        if chosen and not self._mark:
             return self._drop(segment)
         if chosen and segment.ecn_capable:
             self._marked += 1
@@ -135,12 +137,11 @@ class LinkRed(LinkHook):
         return True
 
     def _is_chosen(self) -> bool:
-        config = self._config
         probability = drop_probability(
             self.average_retries,
-            min_retries=config.min_retries,
-            max_retries=config.max_retries,
-            max_probability=config.max_probability,
+            min_retries=self._min_retries,
+            max_retries=self._max_retries,
+            max_probability=self._max_probability,
         )
         return probability > 0 and self._uniform() < probability
 

@@ -175,6 +175,8 @@ class _OwnHook:
         reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
         if not _is_reaction(reaction):
             raise self._refuse(self._hook.react, reaction, VALID_REACTION)  # type: ignore[attr-defined]
+        if not reaction:
+            return reaction
         if (reaction[1] or 0) > _MOST_64:
             raise self._refuse(self._hook.react, reaction, LATEST)  # type: ignore[attr-defined]
         for action in reaction[0]:
@@ -221,6 +223,8 @@ class _OwnHook:
 
 def _is_reaction(gave: object) -> bool:
     """Whether this is a `Reaction`."""
+    if type(gave) is tuple and not gave:
+        return True
     if not isinstance(gave, tuple) or len(gave) != 2 or not isinstance(gave[0], list):
         return False
     right = all(type(action) in ACTIONS or hasattr(action, "__index__") for action in gave[0])

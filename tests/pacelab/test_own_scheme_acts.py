@@ -280,6 +280,33 @@ def test_an_invalid_reaction_is_reported_with_its_place(gave: object) -> None:
         run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
 
 
+def test_an_empty_reaction_means_no_action_and_no_wake_up() -> None:
+    class Hook(NullHook):
+        event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+        nothing: tuple[Any, ...] = ([], None)
+        quiet = 0
+
+        def react(self, _now_ns: int, event: SegmentSeen | TransmitResult) -> Any:
+            if isinstance(event, SegmentSeen):
+                return [event.segment.handle], None
+            self.quiet += 1
+            return self.nothing
+
+        def counters(self) -> dict[str, int]:
+            return {"quiet": self.quiet}
+
+    class Empty(Hook):
+        nothing = ()
+
+    results = [
+        run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme).run
+        for kind in (Hook, Empty)
+        for scheme in [Scheme(name="mine", summary="", source="", link=lambda _settings, kind=kind: kind())]
+    ]
+    assert results[0] == results[1]
+    assert all(point["counters"]["quiet"] for point in results[0]["hooks"]["points"])
+
+
 class Acknowledging(NullHook):
     """Answers its own node's packets at once, so each ACK triggers the next segment."""
 

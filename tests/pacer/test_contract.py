@@ -93,7 +93,7 @@ def test_react_gives_what_the_single_calls_give(
     one, other = make(), make()
     seen = 0
     for now_ns, event in events():
-        actions, at_ns = one.react(now_ns, event)
+        actions, at_ns = one.react(now_ns, event) or ([], None)
         if event is None:
             other.handle_timeout(now_ns)
         else:

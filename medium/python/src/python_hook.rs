@@ -31,6 +31,8 @@ pub struct Contract {
     rewrite: Py<PyType>,
     inject: Py<PyType>,
     extra_backoff: Py<PyType>,
+    /// The empty tuple, of which Python has only one.
+    nothing: Py<PyTuple>,
     /// An exception in a hook that must end the run: KeyboardInterrupt.
     pub interrupt: RefCell<Option<PyErr>>,
 }
@@ -61,6 +63,7 @@ impl Contract {
             rewrite: class(&contract, "Rewrite")?,
             inject: class(&contract, "Inject")?,
             extra_backoff: class(&contract, "SetExtraBackoff")?,
+            nothing: PyTuple::empty(py).unbind(),
             interrupt: RefCell::new(None),
         }))
     }
@@ -260,6 +263,10 @@ impl PythonHook {
 
     /// Reads the result of `react`: all actions, and the next deadline.
     fn take(&mut self, py: Python<'_>, reaction: &Bound<'_, PyAny>) -> PyResult<()> {
+        if reaction.is(&self.contract.nothing) {
+            self.wanted_at = Some(u64::MAX);
+            return Ok(());
+        }
         let (actions, at): (Bound<'_, PyList>, Option<u64>) = reaction.extract()?;
         for object in actions {
             self.count_request(

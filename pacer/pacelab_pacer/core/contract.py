@@ -142,9 +142,9 @@ class SetExtraBackoff(NamedTuple):
 Action = Forward | Drop | Resend | Release | Rewrite | Inject | SetExtraBackoff
 
 
-Reaction = tuple[list[Action | int], int | None]
+Reaction = tuple[list[Action | int], int | None] | tuple[()]
 """What `react` returns: all actions in their order, and the deadline's time or None. The most frequent action has the
-shortest form: a number stands for the plain `Forward` of that handle."""
+shortest form: a number stands for the plain `Forward` of that handle. An empty tuple stands for `([], None)`."""
 
 
 class Hook(Protocol):

@@ -44,6 +44,8 @@ class LinkHook(ABC):
         """All of the contract in one call."""
         if event is not None:
             self.handle(now_ns, event)
+        if not self._actions:
+            return ()
         actions, self._actions = self._actions, []
         return actions, None
 

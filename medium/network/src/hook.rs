@@ -114,13 +114,49 @@ pub(crate) struct Seen {
     pub next_hop: Option<NodeId>,
 }
 
+/// Segments by their handles, with where each was seen. Most algorithms decide on a segment at once, so the newest one is
+/// kept apart: most segments then never enter the map.
+#[derive(Default)]
+pub(crate) struct Held {
+    newest: Option<(PacketId, Seen)>,
+    others: BTreeMap<PacketId, Seen>,
+}
+
+impl Held {
+    pub fn insert(&mut self, handle: PacketId, seen: Seen) {
+        if let Some((before, seen)) = self.newest.replace((handle, seen)) {
+            self.others.insert(before, seen);
+        }
+    }
+
+    pub fn remove(&mut self, handle: PacketId) -> Option<Seen> {
+        match self.newest {
+            Some((newest, seen)) if newest == handle => {
+                self.newest = None;
+                Some(seen)
+            }
+            _ => self.others.remove(&handle),
+        }
+    }
+
+    pub fn contains(&self, handle: PacketId) -> bool {
+        self.newest.is_some_and(|(newest, _)| newest == handle) || self.others.contains_key(&handle)
+    }
+
+    /// Removes all, in the order of their handles.
+    pub fn drain(&mut self) -> BTreeMap<PacketId, Seen> {
+        self.others.extend(self.newest.take());
+        std::mem::take(&mut self.others)
+    }
+}
+
 /// A hook at its node, and the segments that it holds.
 pub(crate) struct HookDriver {
     pub node: NodeId,
     pub hook: Box<dyn Hook>,
     pub mask: u32,
-    /// Segments that the algorithm has not decided on: handle -> where the segment was seen.
-    pub held: BTreeMap<PacketId, Seen>,
+    /// Segments that the algorithm has not decided on.
+    pub held: Held,
     /// Copies kept for `Resend`: handle of the segment -> (where it was seen, packet).
     pub kept: BTreeMap<PacketId, (Seen, Packet)>,
     pub timer_at: Ns,
@@ -136,11 +172,32 @@ impl HookDriver {
             node,
             hook,
             mask,
-            held: BTreeMap::new(),
+            held: Held::default(),
             kept: BTreeMap::new(),
             timer_at: NEVER,
             errors: 0,
             bypassed: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEEN: Seen = Seen { point: Point::Link, next_hop: None };
+
+    #[test]
+    fn each_held_segment_is_removed_once_in_any_order() {
+        let mut held = Held::default();
+        [7, 3, 5].map(|handle| held.insert(PacketId(handle), SEEN));
+        assert!([3, 5, 7].iter().all(|&handle| held.contains(PacketId(handle))));
+        assert!(!held.contains(PacketId(4)) && held.remove(PacketId(4)).is_none());
+        assert!(held.remove(PacketId(7)).is_some()); // the oldest
+        assert!(held.remove(PacketId(5)).is_some()); // the newest
+        held.insert(PacketId(2), SEEN);
+        assert!(held.remove(PacketId(5)).is_none());
+        assert_eq!(held.drain().into_keys().collect::<Vec<_>>(), [PacketId(2), PacketId(3)]);
+        assert!(held.drain().is_empty());
     }
 }

@@ -108,7 +108,7 @@ impl Network {
         let driver = &mut self.hooks[index];
         driver.bypassed = true;
         driver.kept.clear();
-        let (node, held) = (driver.node, std::mem::take(&mut driver.held));
+        let (node, held) = (driver.node, driver.held.drain());
         for (id, seen) in held {
             self.note_held(seen.point, id, false);
             self.resume(node, seen, id);
@@ -121,7 +121,7 @@ impl Network {
         let driver = &mut self.hooks[index];
         match action {
             Action::Forward { handle, keep } => {
-                let Some(seen) = driver.held.remove(&handle) else { return false };
+                let Some(seen) = driver.held.remove(handle) else { return false };
                 self.note_held(seen.point, handle, false);
                 let driver = &mut self.hooks[index];
                 let mut onward = handle;
@@ -134,7 +134,7 @@ impl Network {
                 self.resume(node, seen, onward);
             }
             Action::Drop { handle, reason } => {
-                let Some(seen) = driver.held.remove(&handle) else { return false };
+                let Some(seen) = driver.held.remove(handle) else { return false };
                 self.note_held(seen.point, handle, false);
                 self.send_another_later(node, handle);
                 self.pool.remove(handle);
@@ -152,7 +152,7 @@ impl Network {
                 self.pool.remove(handle);
             }
             Action::Rewrite { handle, window_bytes, rtt_wired_ns, mark } => {
-                if !driver.held.contains_key(&handle) {
+                if !driver.held.contains(handle) {
                     return false;
                 }
                 if let Some(packet) = self.pool.get_mut(handle).filter(|_| mark) {

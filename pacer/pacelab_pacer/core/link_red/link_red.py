@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from pacelab_pacer.core.checks import NOT_NEGATIVE, SHARE_ABOVE_0, check_fields, require
 from pacelab_pacer.core.contract import Drop, Event, Rewrite, SegmentSeen
@@ -40,6 +41,9 @@ from pacelab_pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab_pacer.core.segment import Segment
 
 DROP_REASON = "lred"
+
+SEEN: Final = SegmentSeen
+"""An alias: the look-up of an imported name for each packet shows in the profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +110,7 @@ class LinkRed(LinkHook):
 
     def handle(self, now_ns: int, event: Event) -> None:
         """Judge each segment, and learn from what the link layer has sent."""
-        if isinstance(event, SegmentSeen):
+        if isinstance(event, SEEN):
             if self._passes(event.segment) and self._backoff is not None:
                 self._backoff.queued(event)
         else:

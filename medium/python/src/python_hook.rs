@@ -124,7 +124,8 @@ pub struct PythonHook {
     requests: u32,
     flows: BTreeMap<(u32, u32, u32, u32), FlowObjects>,
     /// Segments that the hook has seen, each in the place of its handle. The report of a transmission has the same object.
-    segments: [Option<(Segment, Py<PyAny>)>; SEGMENTS],
+    /// Without places for a hook that gets no such reports.
+    segments: Vec<Option<(Segment, Py<PyAny>)>>,
     /// Path tuples are few and immutable: made once.
     paths: BTreeMap<Vec<u32>, Py<PyAny>>,
 }
@@ -132,6 +133,8 @@ pub struct PythonHook {
 impl PythonHook {
     /// Takes the object's methods.
     pub fn new(_py: Python<'_>, contract: &Rc<Contract>, object: Bound<'_, PyAny>) -> PyResult<Self> {
+        let event_mask = object.getattr("event_mask")?.extract()?;
+        let places = if event_mask & mask::TRANSMIT == 0 { 0 } else { SEGMENTS };
         Ok(PythonHook {
             contract: Rc::clone(contract),
             handle: object.getattr("handle")?.unbind(),
@@ -141,7 +144,7 @@ impl PythonHook {
             react: object.getattr_opt("react")?.map(Bound::unbind),
             actions: VecDeque::new(),
             wanted_at: None,
-            event_mask: object.getattr("event_mask")?.extract()?,
+            event_mask,
             source_limit_pkts: match object.getattr_opt("source_limit_pkts")? {
                 Some(limit) => limit.extract()?,
                 None => SOURCE_LIMIT_PKTS,
@@ -151,7 +154,7 @@ impl PythonHook {
             called_at: 0,
             requests: 0,
             flows: BTreeMap::new(),
-            segments: [const { None }; SEGMENTS],
+            segments: (0..places).map(|_| None).collect(),
             paths: BTreeMap::new(),
         })
     }
@@ -204,15 +207,15 @@ impl PythonHook {
     /// The segment of a packet that the hook sees.
     fn seen_segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
         let object = self.segment(py, segment)?;
-        if self.event_mask & mask::TRANSMIT != 0 {
-            self.segments[place_of(segment)] = Some((segment.clone(), object.clone().unbind()));
+        if let Some(place) = self.segments.get_mut(place_of(segment)) {
+            *place = Some((segment.clone(), object.clone().unbind()));
         }
         Ok(object)
     }
 
     /// The segment of a packet that was sent: the one that the hook saw, unless the packet was changed since.
     fn sent_segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
-        match self.segments[place_of(segment)].take() {
+        match self.segments.get_mut(place_of(segment)).and_then(Option::take) {
             Some((seen, object)) if seen == *segment => Ok(object.into_bound(py)),
             _ => self.segment(py, segment),
         }

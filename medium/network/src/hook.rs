@@ -190,7 +190,9 @@ mod tests {
     #[test]
     fn each_held_segment_is_removed_once_in_any_order() {
         let mut held = Held::default();
-        [7, 3, 5].map(|handle| held.insert(PacketId(handle), SEEN));
+        for handle in [7, 3, 5] {
+            held.insert(PacketId(handle), SEEN);
+        }
         assert!([3, 5, 7].iter().all(|&handle| held.contains(PacketId(handle))));
         assert!(!held.contains(PacketId(4)) && held.remove(PacketId(4)).is_none());
         assert!(held.remove(PacketId(7)).is_some()); // the oldest
